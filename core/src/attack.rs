@@ -1,0 +1,26 @@
+//! The trait behind which every adversary stands.
+
+use ndarray::Array2;
+
+use crate::{Result, Seed};
+
+/// What the adversary sees of one trial: the candidate set and the release, never the secret.
+#[derive(Debug, Clone, Copy)]
+pub struct Observation<'a> {
+    /// Indices of the k candidates among the audit's texts.
+    pub candidates: &'a [usize],
+    /// The released text.
+    pub release: &'a str,
+    /// The adversary's own coins.
+    pub seed: Seed,
+}
+
+/// An adversary: scores each candidate, higher meaning likelier to be the source.
+pub trait Attack: Send + Sync {
+    /// Scores, `[trials × k]`. Row i depends on observation i alone. The guess is the highest
+    /// score, equal ones being split fairly by the caller. A NaN is an error of the attack.
+    ///
+    /// # Errors
+    /// Where a model that the attack needs fails.
+    fn score(&self, batch: &[Observation<'_>]) -> Result<Array2<f64>>;
+}

@@ -1,0 +1,87 @@
+//! The two ways in which something of teda's can go wrong: asked wrongly, or failed while running.
+
+/// What went wrong, with the offending value, where it was and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The request itself cannot be met: a wrong name, value, file format or combination (exit 2).
+    #[error("{0}")]
+    Usage(String),
+    /// The request was fine, and meeting it failed: a full disk, a broken file, a dead server (exit 1).
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Error {
+    /// An error of the request (exit 2).
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::Usage(message.into())
+    }
+
+    /// An error while running (exit 1).
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::Failed(message.into())
+    }
+
+    /// The same kind of error with `context: ` before its message.
+    #[must_use]
+    pub fn context(self, context: impl std::fmt::Display) -> Self {
+        match self {
+            Self::Usage(message) => Self::Usage(format!("{context}: {message}")),
+            Self::Failed(message) => Self::Failed(format!("{context}: {message}")),
+        }
+    }
+
+    /// An unknown name: says the closest known one, if any is close, and lists them all.
+    pub fn unknown(kind: &str, name: &str, known: &[&str]) -> Self {
+        let closest = known
+            .iter()
+            .map(|candidate| (edit_distance(name, candidate), candidate))
+            .min()
+            .filter(|(distance, candidate)| *distance <= 2.max(candidate.len() / 3));
+        let hint = closest.map_or(String::new(), |(_, candidate)| {
+            format!(" Did you mean '{candidate}'?")
+        });
+        Self::Usage(format!(
+            "unknown {kind} '{name}'.{hint} Known: {}",
+            known.join(", ")
+        ))
+    }
+}
+
+/// Levenshtein distance in characters.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// A result whose error is [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_name_gets_the_closest_one_and_the_list() {
+        let error = Error::unknown("mechanism", "privrewrit", &["em", "krr", "privrewrite"]);
+        assert_eq!(
+            error.to_string(),
+            "unknown mechanism 'privrewrit'. Did you mean 'privrewrite'? Known: em, krr, privrewrite"
+        );
+        let far = Error::unknown("mechanism", "zzzzzzzz", &["em", "krr"]);
+        assert_eq!(
+            far.to_string(),
+            "unknown mechanism 'zzzzzzzz'. Known: em, krr"
+        );
+    }
+}

@@ -1,0 +1,101 @@
+//! Estimators: integer tallies in, a lower bound on ε out.
+//!
+//! Every bound spends α/2 in total, the lower tail of a two-sided interval at level α as in TeDA,
+//! however many limits it combines.
+
+mod baseline;
+pub mod binomial;
+mod teda;
+
+pub use baseline::Baseline;
+pub use teda::Teda;
+
+use crate::{Error, Result, Tally};
+
+/// A confidence level as TeDA counts it: two-sided, of which a lower bound spends half.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Level(f64);
+
+impl Level {
+    /// A two-sided level.
+    ///
+    /// # Errors
+    /// Usage, unless 0 < alpha < 1.
+    pub fn new(alpha: f64) -> Result<Self> {
+        if alpha > 0.0 && alpha < 1.0 {
+            Ok(Self(alpha))
+        } else {
+            Err(Error::usage(format!(
+                "alpha = {alpha} is no confidence level: it must lie strictly between 0 and 1 (0.01 gives 99 %)"
+            )))
+        }
+    }
+
+    /// The two-sided level α.
+    #[must_use]
+    pub fn alpha(self) -> f64 {
+        self.0
+    }
+
+    /// What a lower bound spends: α/2.
+    #[must_use]
+    pub fn tail(self) -> f64 {
+        self.0 / 2.0
+    }
+}
+
+/// A lower bound on ε with the most that the same trials could have shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bound {
+    /// ε ≥ this with confidence 1 − α/2; 0 where nothing was shown.
+    pub epsilon: f64,
+    /// The bound if every guess had been right.
+    pub ceiling: f64,
+}
+
+/// A way from counts to a lower bound on ε.
+pub trait Estimator: Send + Sync {
+    /// Name on the command line and in results.
+    fn name(&self) -> &'static str;
+
+    /// What the bound rests on, in one line.
+    fn summary(&self) -> &'static str;
+
+    /// How the tail α/2 is spent, in one line.
+    fn spends(&self) -> &'static str;
+
+    /// Whether it is defined for `k` candidates.
+    ///
+    /// # Errors
+    /// Usage, with the reason, where it is not.
+    fn supports(&self, k: usize) -> Result<()>;
+
+    /// The bound at `level` for (ε, δ)-DP with δ = `delta`.
+    fn bound(&self, tally: &Tally, level: Level, delta: f64) -> Bound;
+}
+
+/// Every estimator, in the order in which they are listed.
+pub const ALL: &[&dyn Estimator] = &[&Teda, &Baseline];
+
+/// The estimator called `name`.
+///
+/// # Errors
+/// Usage, listing the known names.
+pub fn named(name: &str) -> Result<&'static dyn Estimator> {
+    ALL.iter()
+        .copied()
+        .find(|estimator| estimator.name() == name)
+        .ok_or_else(|| {
+            let known: Vec<&str> = ALL.iter().map(|estimator| estimator.name()).collect();
+            Error::unknown("estimator", name, &known)
+        })
+}
+
+/// ln(numerator / denominator), never negative, 0 where the numerator is not positive.
+fn positive_ln_ratio(numerator: f64, denominator: f64) -> f64 {
+    if numerator <= 0.0 {
+        0.0
+    } else {
+        (numerator.ln() - denominator.ln()).max(0.0)
+    }
+}

@@ -1,0 +1,98 @@
+//! The two-hypothesis baseline: true and false positive rate estimated apart.
+//!
+//! # Definition
+//! With k = 2, "positive" means guessing the first candidate. ε̂ = max(0, ln((TPR − δ) / FPR)), TPR
+//! the Clopper-Pearson lower limit over the trials whose secret was the first candidate, FPR the
+//! upper limit over those whose secret was the second. Each limit spends α/4, so that the bound
+//! spends α/2 like every other.
+//!
+//! # Source
+//! Arcolezi & Gambs (2024), as TeDA's Section 3.3 compares with it.
+
+use super::{Bound, Estimator, Level, binomial, positive_ln_ratio};
+use crate::{Error, Result, Tally};
+
+/// The estimator of Arcolezi & Gambs.
+#[derive(Debug, Clone, Copy)]
+pub struct Baseline;
+
+impl Estimator for Baseline {
+    fn name(&self) -> &'static str {
+        "baseline"
+    }
+
+    fn summary(&self) -> &'static str {
+        "true and false positive rate of two hypotheses (k = 2), estimated apart"
+    }
+
+    fn spends(&self) -> &'static str {
+        "alpha/4 on each of two Clopper-Pearson limits"
+    }
+
+    fn supports(&self, k: usize) -> Result<()> {
+        if k == 2 {
+            Ok(())
+        } else {
+            Err(Error::usage(format!(
+                "the estimator 'baseline' compares two hypotheses: it needs k = 2, not {k}. Use --estimator teda for other k"
+            )))
+        }
+    }
+
+    fn bound(&self, tally: &Tally, level: Level, delta: f64) -> Bound {
+        let (first, second) = (tally.with_secret(0), tally.with_secret(1));
+        let epsilon = |true_positives, false_positives| {
+            if first == 0 || second == 0 {
+                return 0.0;
+            }
+            let tail = level.tail() / 2.0;
+            let tpr = binomial::lower_limit(true_positives, first, tail);
+            let fpr = binomial::upper_limit(false_positives, second, tail);
+            positive_ln_ratio(tpr.p - delta, fpr.p)
+        };
+        Bound {
+            epsilon: epsilon(tally.count(0, 0), tally.count(1, 0)),
+            ceiling: epsilon(first, 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(counts: [[u64; 2]; 2]) -> Tally {
+        Tally::from_counts(2, counts.concat(), 0)
+    }
+
+    /// Randomised response with 10⁶ trials a hypothesis, at its expected counts.
+    #[test]
+    fn randomised_response_at_its_mean() {
+        for (epsilon, expected) in [(0.5, 0.494), (1.0, 0.994), (2.0, 1.991), (4.0, 3.979)] {
+            let hits = (1e6 / (1.0 + (-epsilon as f64).exp())).round() as u64;
+            let miss = 1_000_000 - hits;
+            let bound = Baseline.bound(
+                &tally([[hits, miss], [miss, hits]]),
+                Level::new(0.01).unwrap(),
+                0.0,
+            );
+            assert!(
+                (bound.epsilon - expected).abs() < 1e-3,
+                "{epsilon}: {}",
+                bound.epsilon
+            );
+        }
+    }
+
+    #[test]
+    fn one_sided_trials_show_nothing() {
+        let bound = Baseline.bound(&tally([[100, 0], [0, 0]]), Level::new(0.01).unwrap(), 0.0);
+        assert_eq!((bound.epsilon, bound.ceiling), (0.0, 0.0));
+    }
+
+    #[test]
+    fn more_than_two_candidates_are_refused() {
+        assert!(Baseline.supports(2).is_ok());
+        assert!(matches!(Baseline.supports(4), Err(Error::Usage(_))));
+    }
+}

@@ -1,0 +1,260 @@
+//! What a mechanism claims, and what that claim means between the texts of an audit.
+//!
+//! # Definition
+//! M is (ε, δ)-DP under a neighbour relation if P[M(x) ∈ S] ≤ e^ε P[M(x′) ∈ S] + δ for all
+//! neighbours x, x′ and all S. A published ε may be per text, per generated token or per triple,
+//! and for one relation or another, so two of them cannot be compared as they stand.
+//!
+//! # Source
+//! Basic composition: Dwork & Roth (2014), Theorem 3.16. Group privacy: ibid., Theorem 2.2, with
+//! δ for a group of g from Vadhan (2017), Lemma 2.2.
+
+use serde::{Deserialize, Serialize};
+
+/// What one ε is spent on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Each generated or rewritten token.
+    Token,
+    /// Each subject-verb-object triple.
+    Triple,
+    /// The whole release.
+    Text,
+}
+
+impl Unit {
+    /// The unit's name as printed.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Token => "token",
+            Self::Triple => "triple",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// Which pairs of texts a claim (or an audit) speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Neighbours {
+    /// Any two texts: local differential privacy, and TeDA's setting.
+    AnyTexts,
+    /// Two texts of the same token count that differ in one token.
+    OneToken,
+    /// Any two texts, with a bound that grows with their distance.
+    Metric,
+}
+
+impl Neighbours {
+    /// The relation's name on the command line and in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AnyTexts => "any-texts",
+            Self::OneToken => "one-token",
+            Self::Metric => "metric",
+        }
+    }
+}
+
+/// How a claim is backed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// Follows from the mechanism as implemented here; the derivation stands in its file.
+    Proven,
+    /// Said by the paper (or, for a broken control, by its label); not proven here.
+    Claimed,
+}
+
+impl Basis {
+    /// The basis' name as printed.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Proven => "proven",
+            Self::Claimed => "claimed",
+        }
+    }
+}
+
+/// An (ε, δ) pair for whole texts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Privacy {
+    /// ε ≥ 0, natural logarithm.
+    pub epsilon: f64,
+    /// δ ∈ [0, 1].
+    pub delta: f64,
+}
+
+/// The least and the greatest number of units (tokens, triples) among the texts of an audit, as
+/// the mechanism counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lengths {
+    /// Units of the shortest text.
+    pub shortest: u64,
+    /// Units of the longest text.
+    pub longest: u64,
+}
+
+/// The claim of a mechanism in its own unit and for its own neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Guarantee {
+    /// ε of one unit.
+    pub epsilon: f64,
+    /// δ of one unit.
+    pub delta: f64,
+    /// What one ε is spent on.
+    pub unit: Unit,
+    /// The pairs of texts it speaks of.
+    pub neighbours: Neighbours,
+    /// How it is backed.
+    pub basis: Basis,
+}
+
+impl Guarantee {
+    /// The claim between whole texts under `neighbours`, or `None` where nothing follows.
+    ///
+    /// With n = `lengths.longest` units, a per-unit claim composes to (nε, nδ). A one-token claim
+    /// extends to any two texts only if all of them have the same number n of tokens: then they
+    /// differ in at most n positions and group privacy gives (nε, δ(e^{nε}−1)/(e^ε−1)). Between
+    /// texts of different length it says nothing. A metric claim needs the distance of the pair.
+    #[must_use]
+    pub fn between(&self, neighbours: Neighbours, lengths: Option<Lengths>) -> Option<Privacy> {
+        let whole_text = match self.unit {
+            Unit::Text => Privacy {
+                epsilon: self.epsilon,
+                delta: self.delta,
+            },
+            Unit::Token | Unit::Triple => {
+                let n = lengths?.longest as f64;
+                Privacy {
+                    epsilon: n * self.epsilon,
+                    delta: (n * self.delta).min(1.0),
+                }
+            }
+        };
+        match (self.neighbours, neighbours) {
+            (Neighbours::AnyTexts, Neighbours::AnyTexts | Neighbours::OneToken)
+            | (Neighbours::OneToken, Neighbours::OneToken) => Some(whole_text),
+            (Neighbours::OneToken, Neighbours::AnyTexts) => lengths
+                .filter(|l| l.shortest == l.longest)
+                .map(|l| group(whole_text, l.longest)),
+            (Neighbours::Metric, _) | (_, Neighbours::Metric) => None,
+        }
+    }
+}
+
+/// Group privacy for texts at distance `size`: (gε, δ Σ_{i<g} e^{iε}), δ capped at 1.
+fn group(single: Privacy, size: u64) -> Privacy {
+    let g = size as f64;
+    let factor = if single.epsilon == 0.0 {
+        g
+    } else {
+        (g * single.epsilon).exp_m1() / single.epsilon.exp_m1()
+    };
+    let delta = if single.delta == 0.0 {
+        0.0
+    } else {
+        (single.delta * factor).min(1.0)
+    };
+    Privacy {
+        epsilon: g * single.epsilon,
+        delta,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(unit: Unit, neighbours: Neighbours, delta: f64) -> Guarantee {
+        Guarantee {
+            epsilon: 0.5,
+            delta,
+            unit,
+            neighbours,
+            basis: Basis::Proven,
+        }
+    }
+    const MIXED: Option<Lengths> = Some(Lengths {
+        shortest: 3,
+        longest: 8,
+    });
+    const EQUAL: Option<Lengths> = Some(Lengths {
+        shortest: 4,
+        longest: 4,
+    });
+
+    #[test]
+    fn a_text_level_claim_between_any_texts_holds_everywhere() {
+        let g = claim(Unit::Text, Neighbours::AnyTexts, 1e-5);
+        let expected = Some(Privacy {
+            epsilon: 0.5,
+            delta: 1e-5,
+        });
+        assert_eq!(g.between(Neighbours::AnyTexts, None), expected);
+        assert_eq!(g.between(Neighbours::OneToken, MIXED), expected);
+    }
+
+    #[test]
+    fn per_token_claims_compose_over_the_longest_text() {
+        let g = claim(Unit::Token, Neighbours::AnyTexts, 1e-5);
+        let p = g.between(Neighbours::AnyTexts, MIXED).unwrap();
+        assert!((p.epsilon - 4.0).abs() < 1e-15 && (p.delta - 8e-5).abs() < 1e-18);
+        assert_eq!(g.between(Neighbours::AnyTexts, None), None);
+    }
+
+    #[test]
+    fn one_token_claims_reach_any_texts_only_at_equal_length() {
+        let g = claim(Unit::Text, Neighbours::OneToken, 0.0);
+        assert_eq!(g.between(Neighbours::AnyTexts, MIXED), None);
+        assert_eq!(g.between(Neighbours::AnyTexts, None), None);
+        let p = g.between(Neighbours::AnyTexts, EQUAL).unwrap();
+        assert_eq!((p.epsilon, p.delta), (2.0, 0.0));
+    }
+
+    #[test]
+    fn group_privacy_matches_the_geometric_sum() {
+        let p = group(
+            Privacy {
+                epsilon: 0.5,
+                delta: 1e-6,
+            },
+            3,
+        );
+        let expected = 1e-6 * (1.0 + 0.5_f64.exp() + 1.0_f64.exp());
+        assert!((p.epsilon - 1.5).abs() < 1e-15);
+        assert!((p.delta - expected).abs() < 1e-18);
+        assert_eq!(
+            group(
+                Privacy {
+                    epsilon: 0.0,
+                    delta: 0.1
+                },
+                3
+            )
+            .delta,
+            0.1 * 3.0
+        );
+        assert_eq!(
+            group(
+                Privacy {
+                    epsilon: 500.0,
+                    delta: 1e-6
+                },
+                9
+            )
+            .delta,
+            1.0
+        );
+    }
+
+    #[test]
+    fn a_metric_claim_is_no_claim_without_a_distance() {
+        let g = claim(Unit::Text, Neighbours::Metric, 0.0);
+        assert_eq!(g.between(Neighbours::AnyTexts, EQUAL), None);
+    }
+}

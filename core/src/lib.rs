@@ -1,0 +1,28 @@
+//! The vocabulary of an audit: seeds, guarantees, candidate sampling, estimators and the traits
+//! behind which every mechanism, attack and model stands.
+//!
+//! Nothing here reads a file, prints or holds a model. Data flows one way:
+//! texts → candidate set and secret → release → scores → guess → tally → bound → verdict.
+
+pub mod attack;
+pub mod error;
+pub mod estimator;
+pub mod guarantee;
+pub mod mechanism;
+pub mod model;
+pub mod parameter;
+pub mod sampling;
+pub mod seed;
+pub mod tally;
+pub mod verdict;
+
+pub use attack::{Attack, Observation};
+pub use error::{Error, Result};
+pub use estimator::{Bound, Estimator};
+pub use guarantee::{Basis, Guarantee, Lengths, Neighbours, Privacy, Unit};
+pub use mechanism::{Mechanism, Query, Release};
+pub use model::{Encoder, Sampling, TextGenerator, TokenMap};
+pub use parameter::{Parameter, Settings};
+pub use seed::{Role, Seed, Stream};
+pub use tally::Tally;
+pub use verdict::Verdict;

@@ -1,0 +1,55 @@
+//! The trait behind which every rewriting mechanism stands.
+
+use crate::{Guarantee, Result, Seed};
+
+/// One text to rewrite, with the random stream that belongs to this trial's mechanism alone.
+#[derive(Debug, Clone, Copy)]
+pub struct Query<'a> {
+    /// The private text.
+    pub text: &'a str,
+    /// The root of all coins that this rewrite may toss.
+    pub seed: Seed,
+}
+
+/// What a mechanism lets out.
+///
+/// An empty text is a legal release (⊥): the adversary sees that nothing came and guesses at random.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Release {
+    /// The rewritten text.
+    pub text: String,
+    /// Why there is no text, where the mechanism failed on this query. A failure is an outcome of
+    /// the mechanism like any other: it is counted, never dropped.
+    pub failure: Option<String>,
+}
+
+impl Release {
+    /// A successful release.
+    #[must_use]
+    pub fn of(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            failure: None,
+        }
+    }
+}
+
+/// A text rewriting mechanism at one setting of its parameters.
+pub trait Mechanism: Send + Sync {
+    /// The claim of this instance, `None` where it makes none.
+    fn guarantee(&self) -> Option<Guarantee>;
+
+    /// Number of units (tokens, triples) of `text` as this mechanism counts them, where its claim
+    /// composes over them; `None` where it does not.
+    fn units(&self, _text: &str) -> Option<u64> {
+        None
+    }
+
+    /// Rewrites a batch: one release a query, in order; release i depends on query i alone, so the
+    /// result is the same in any batch.
+    ///
+    /// # Errors
+    /// Only where the whole batch cannot be answered (a model that does not load, a text that
+    /// cannot be an input). What fails for one text alone is a [`Release`] with a failure.
+    fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>>;
+}

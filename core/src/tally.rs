@@ -1,0 +1,77 @@
+//! Integer counts of an attack's guesses.
+
+/// How often each candidate was guessed for each secret, `[secret × guess]`, as whole numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tally {
+    k: usize,
+    counts: Vec<u64>,
+    failed: u64,
+}
+
+impl Tally {
+    /// An empty tally over `k` candidates.
+    #[must_use]
+    pub fn new(k: usize) -> Self {
+        Self {
+            k,
+            counts: vec![0; k * k],
+            failed: 0,
+        }
+    }
+
+    /// A tally from its counts, `[secret × guess]` in row-major order.
+    ///
+    /// # Panics
+    /// If there are not k² counts.
+    #[must_use]
+    pub fn from_counts(k: usize, counts: Vec<u64>, failed: u64) -> Self {
+        assert_eq!(counts.len(), k * k, "a tally over {k} candidates");
+        Self { k, counts, failed }
+    }
+
+    /// Counts one trial.
+    ///
+    /// # Panics
+    /// If an index is not below k.
+    pub fn record(&mut self, secret: usize, guess: usize, failed: bool) {
+        assert!(secret < self.k && guess < self.k, "index outside the set");
+        self.counts[secret * self.k + guess] += 1;
+        self.failed += u64::from(failed);
+    }
+
+    /// Number of candidates.
+    #[must_use]
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
+    /// All trials.
+    #[must_use]
+    pub fn trials(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// Trials in which the guess was the secret.
+    #[must_use]
+    pub fn hits(&self) -> u64 {
+        (0..self.k).map(|i| self.count(i, i)).sum()
+    }
+
+    /// Trials without a release, each scored by a random guess and part of all counts.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.failed
+    }
+
+    /// Trials with this secret and this guess.
+    #[must_use]
+    pub fn count(&self, secret: usize, guess: usize) -> u64 {
+        self.counts[secret * self.k + guess]
+    }
+
+    /// Trials with this secret.
+    #[must_use]
+    pub fn with_secret(&self, secret: usize) -> u64 {
+        (0..self.k).map(|guess| self.count(secret, guess)).sum()
+    }
+}

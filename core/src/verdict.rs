@@ -1,0 +1,79 @@
+//! What a bound says about a claim.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bound, Privacy};
+
+/// The outcome of setting an empirical lower bound against a claim under the same neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The bound is at or below the claim, and could have exceeded it.
+    Consistent,
+    /// The bound exceeds the claim: at the stated confidence the claim is false.
+    Violation,
+    /// Even a perfect attack in this many trials could not have exceeded the claim.
+    Saturated,
+    /// The mechanism claims nothing between such texts.
+    NoClaim,
+}
+
+impl Verdict {
+    /// The verdict on `claim` from a bound at `delta`. A claim with a larger δ than the audit's
+    /// implies nothing at the audit's δ, so it counts as none.
+    #[must_use]
+    pub fn on(claim: Option<Privacy>, bound: Bound, delta: f64) -> Self {
+        match claim.filter(|c| c.delta <= delta) {
+            None => Self::NoClaim,
+            Some(c) if bound.epsilon > c.epsilon => Self::Violation,
+            Some(c) if bound.ceiling < c.epsilon => Self::Saturated,
+            Some(_) => Self::Consistent,
+        }
+    }
+
+    /// The verdict's name in tables and results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Consistent => "consistent",
+            Self::Violation => "violation",
+            Self::Saturated => "saturated",
+            Self::NoClaim => "no-claim",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_case() {
+        let on = |claim: Option<f64>, epsilon, ceiling| {
+            let claim = claim.map(|epsilon| Privacy {
+                epsilon,
+                delta: 0.0,
+            });
+            Verdict::on(claim, Bound { epsilon, ceiling }, 0.0)
+        };
+        assert_eq!(on(Some(2.0), 1.9, 7.5), Verdict::Consistent);
+        assert_eq!(on(Some(2.0), 2.0, 7.5), Verdict::Consistent);
+        assert_eq!(on(Some(2.0), 2.1, 7.5), Verdict::Violation);
+        assert_eq!(on(Some(8.0), 7.5, 7.5), Verdict::Saturated);
+        assert_eq!(on(None, 7.5, 7.5), Verdict::NoClaim);
+    }
+
+    #[test]
+    fn a_claim_at_a_larger_delta_is_no_claim() {
+        let claim = Some(Privacy {
+            epsilon: 1.0,
+            delta: 1e-5,
+        });
+        let bound = Bound {
+            epsilon: 3.0,
+            ceiling: 7.5,
+        };
+        assert_eq!(Verdict::on(claim, bound, 0.0), Verdict::NoClaim);
+        assert_eq!(Verdict::on(claim, bound, 1e-5), Verdict::Violation);
+    }
+}
