@@ -1,0 +1,7 @@
+//! The adversaries that guess which candidate was rewritten, one file each, and their registry.
+
+mod embedding;
+mod random;
+pub mod registry;
+
+pub use registry::{Context, Entry};

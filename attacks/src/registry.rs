@@ -1,0 +1,46 @@
+//! The attacks by name. Adding one is one file and one line in [`ALL`].
+
+use std::sync::Arc;
+
+use ndarray::Array2;
+use teda_core::{Attack, Encoder, Error, Result};
+
+use crate::{embedding, random};
+
+/// What attacks are built from.
+#[derive(Clone)]
+pub struct Context {
+    /// The adversary's sentence encoder.
+    pub encoder: Arc<dyn Encoder>,
+    /// Its vectors of the audit's texts, `[texts × dimension]`, norm 1 or 0.
+    pub vectors: Arc<Array2<f32>>,
+}
+
+/// An attack's line in the registry.
+pub struct Entry {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// Paper and section, or where a control comes from.
+    pub source: &'static str,
+    /// Builds an instance.
+    pub build: fn(&Context) -> Box<dyn Attack>,
+}
+
+/// Every attack, in the order in which they are listed.
+pub const ALL: &[&Entry] = &[&embedding::ENTRY, &random::ENTRY];
+
+/// The entry called `name`.
+///
+/// # Errors
+/// Usage, listing the known names.
+pub fn entry(name: &str) -> Result<&'static Entry> {
+    ALL.iter()
+        .copied()
+        .find(|entry| entry.name == name)
+        .ok_or_else(|| {
+            let known: Vec<&str> = ALL.iter().map(|entry| entry.name).collect();
+            Error::unknown("attack", name, &known)
+        })
+}

@@ -1,0 +1,99 @@
+//! `em`: the token-wise exponential mechanism, its output released as it is.
+//!
+//! # Definition
+//! Each token of the text independently by [`TokenExponential`] with the whole ε; the tokens' text.
+//!
+//! # Guarantee
+//! ε-DP under one-token adjacency (equal token count, one position differs): the positions are
+//! independent, and only one of them has another distribution. The token count itself is released,
+//! so there is no finite ε between texts of different length. Proven.
+//!
+//! # Source
+//! PrivRewrite, Applied Sciences 15(22):11930, Section 5: the baseline "EM", there at ε of phase 1.
+//!
+//! # Deviations
+//! The paper names neither vocabulary nor embedding: here the public token map of the audit.
+
+use std::sync::Arc;
+
+use teda_core::{Basis, Guarantee, Mechanism, Neighbours, Query, Release, Result, TokenMap, Unit};
+
+use crate::registry::{Entry, Kind};
+use crate::token_exponential::TokenExponential;
+
+pub const ENTRY: Entry = Entry {
+    name: "em",
+    summary: "exponential mechanism on every token, over the whole vocabulary",
+    source: "PrivRewrite (Applied Sciences 15(22):11930), baseline EM",
+    kind: Kind::Published,
+    unit: Some(Unit::Text),
+    grid: &[0.25, 0.5, 1.0, 2.0, 4.0],
+    parameters: &[],
+    presets: &[],
+    generator: false,
+    build: |context, epsilon, _| {
+        Ok(Box::new(Em {
+            tokens: context.tokens.clone(),
+            draw: TokenExponential::new(context.tokens.clone(), epsilon),
+            epsilon,
+        }))
+    },
+};
+
+struct Em {
+    tokens: Arc<dyn TokenMap>,
+    draw: TokenExponential,
+    epsilon: f64,
+}
+
+impl Mechanism for Em {
+    fn guarantee(&self) -> Option<Guarantee> {
+        Some(Guarantee {
+            epsilon: self.epsilon,
+            delta: 0.0,
+            unit: Unit::Text,
+            neighbours: Neighbours::OneToken,
+            basis: Basis::Proven,
+        })
+    }
+
+    fn units(&self, text: &str) -> Option<u64> {
+        Some(self.tokens.tokenize(text).len() as u64)
+    }
+
+    fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {
+        let rewrite = |query: &Query<'_>| {
+            let mut stream = query.seed.stream();
+            let tokens: Vec<u32> = self
+                .tokens
+                .tokenize(query.text)
+                .into_iter()
+                .map(|token| self.draw.draw(token, &mut stream))
+                .collect();
+            Release::of(self.tokens.detokenize(&tokens))
+        };
+        Ok(batch.iter().map(rewrite).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use teda_core::Seed;
+
+    use super::*;
+    use crate::toy;
+
+    #[test]
+    fn it_keeps_the_number_of_tokens_and_a_huge_epsilon_keeps_the_tokens() {
+        let settings = ENTRY.settings(None, &[]).unwrap();
+        let em = ENTRY
+            .instance(&toy::context(), Some(1e6), &settings)
+            .unwrap();
+        let query = Query {
+            text: "t3 t1 t1 t7",
+            seed: Seed::root(0),
+        };
+        assert_eq!(em.rewrite(&[query]).unwrap()[0].text, query.text);
+        assert_eq!(em.units(query.text), Some(4));
+    }
+}

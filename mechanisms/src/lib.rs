@@ -1,0 +1,18 @@
+//! The rewriting mechanisms that can be audited, one file each, and the registry that names them.
+//!
+//! Privacy-critical lines (utility, sensitivity, noise, split of the budget) stand in the
+//! mechanism's own file with their derivation beside them.
+
+mod constant;
+mod em;
+mod identity;
+mod krr;
+mod krr_half_noise;
+mod privrewrite;
+mod privrewrite_naive;
+pub mod registry;
+mod token_exponential;
+#[cfg(test)]
+mod toy;
+
+pub use registry::{Context, Entry, Kind};

@@ -1,0 +1,472 @@
+//! `privrewrite`: sanitise tokens, rewrite the sanitised text, choose among the rewrites.
+//!
+//! # Definition
+//! ε = ε₁ + ε₂.
+//! 1. Every token by the exponential mechanism with ε₁ ([`TokenExponential`]).
+//! 2. n rewrites of the sanitised text by a black-box model that sees nothing else.
+//! 3. In the order generated, y is kept if s(y, y′) < τ for every y′ kept before, s = ½(1 + ⟨ψ(y), ψ(y′)⟩)
+//!    with ψ a unit-norm sentence encoder; τ = 1 keeps all. No coherent (non-empty) rewrite: the
+//!    sanitised text is released.
+//! 4. Pr[y] ∝ exp(ε₂ u(y) / (2Δu)), u(y) = clip₀₁(½ + ⟨φ(x), φ(y)⟩/ρ), φ the mean of the unit-norm
+//!    token vectors, Δu = min(1, 2/(Tρ)), T the number of tokens of x.
+//!
+//! # Guarantee
+//! ε-DP under one-token adjacency (same T, one position differs). Step 1 costs ε₁ and steps 2 and 3
+//! are post-processing of it. In step 4 replacing one token moves φ(x) by at most 2/T in norm, since
+//! token vectors have norm ≤ 1, and ‖φ(y)‖ ≤ 1, so u moves by at most 2/(Tρ); clipping to [0, 1]
+//! bounds it by 1 too. The exponential mechanism then costs ε₂. Proven for φ **not** re-normalised
+//! after averaging: a re-normalised mean can turn by far more than 2/T. Between texts of different
+//! length nothing is claimed.
+//!
+//! # Source
+//! PrivRewrite, Applied Sciences 15(22):11930 (2025), Algorithms 1-3; ε₁ = ε₂ and τ, ρ as there.
+//!
+//! # Deviations
+//! The paper's rewriter (Gemini-2.0-Flash) and prompt are not published: any black-box rewriter
+//! serves. 10 rewrites instead of the paper's 50 (`--preset paper`). The vocabulary is the audit's
+//! public token map. The paper calls ⟨φ(x), φ(y)⟩ a cosine; its lemma needs the un-normalised mean.
+
+use std::sync::Arc;
+
+use ndarray::{Array1, Array2, ArrayView1};
+use teda_core::{
+    Basis, Encoder, Error, Guarantee, Mechanism, Neighbours, Parameter, Query, Release, Result,
+    Sampling, Settings, TextGenerator, TokenMap, Unit,
+};
+
+use crate::registry::{Context, Entry, Kind, Preset};
+use crate::token_exponential::TokenExponential;
+
+pub const ENTRY: Entry = Entry {
+    name: "privrewrite",
+    summary: "sanitises tokens, rewrites the result with a black-box model, selects privately",
+    source: "PrivRewrite (Applied Sciences 15(22):11930), Algorithms 1-3",
+    kind: Kind::Published,
+    unit: Some(Unit::Text),
+    grid: &GRID,
+    parameters: PARAMETERS,
+    presets: PRESETS,
+    generator: true,
+    build: |context, epsilon, settings| {
+        Ok(Box::new(PrivRewrite::new(
+            context,
+            epsilon,
+            settings,
+            Sensitivity::Lemma,
+        )?))
+    },
+};
+
+/// The paper's grid of ε.
+pub const GRID: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
+
+/// The parameters that both variants share.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "candidates",
+        default: 10.0,
+        least: 1.0,
+        greatest: 1000.0,
+        whole: true,
+        meaning: "rewrites to choose among (paper: 10 to 50)",
+    },
+    Parameter {
+        name: "tau",
+        default: 0.8,
+        least: 0.6,
+        greatest: 1.0,
+        whole: false,
+        meaning: "similarity from which a rewrite is pruned; 1 prunes none",
+    },
+    Parameter {
+        name: "rho",
+        default: 2.0,
+        least: 1.0,
+        greatest: 8.0,
+        whole: false,
+        meaning: "scale of the selection's utility",
+    },
+    Parameter {
+        name: "split",
+        default: 0.5,
+        least: 0.01,
+        greatest: 0.99,
+        whole: false,
+        meaning: "share of epsilon that sanitises tokens; the rest selects",
+    },
+    Parameter {
+        name: "temperature",
+        default: 0.75,
+        least: 0.01,
+        greatest: 10.0,
+        whole: false,
+        meaning: "sampling temperature of the rewriter; costs no privacy",
+    },
+];
+
+/// The paper's number of candidates.
+pub const PRESETS: &[Preset] = &[("paper", &[("candidates", 50.0)])];
+
+/// Which bound on the sensitivity of the selection's utility is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sensitivity {
+    /// min(1, 2/(Tρ)), as the paper's lemma shows.
+    Lemma,
+    /// 1, the range of the utility.
+    Range,
+}
+
+impl Sensitivity {
+    /// Δu for a text of `tokens` tokens.
+    pub fn bound(self, tokens: usize, rho: f64) -> f64 {
+        match self {
+            Self::Lemma => (2.0 / (tokens as f64 * rho)).min(1.0),
+            Self::Range => 1.0,
+        }
+    }
+}
+
+/// PrivRewrite at one ε, with either sensitivity.
+pub struct PrivRewrite {
+    tokens: Arc<dyn TokenMap>,
+    encoder: Arc<dyn Encoder>,
+    generator: Arc<dyn TextGenerator>,
+    sanitise: TokenExponential,
+    epsilon: f64,
+    epsilon_2: f64,
+    candidates: usize,
+    tau: f64,
+    rho: f64,
+    sampling: Sampling,
+    sensitivity: Sensitivity,
+}
+
+impl PrivRewrite {
+    /// An instance from its parameters.
+    ///
+    /// # Errors
+    /// Usage, without a black-box rewriter.
+    pub fn new(
+        context: &Context,
+        epsilon: f64,
+        settings: &Settings,
+        sensitivity: Sensitivity,
+    ) -> Result<Self> {
+        let generator = context
+            .generator
+            .clone()
+            .ok_or_else(|| Error::usage("'privrewrite' needs a black-box rewriter (--llm)"))?;
+        // Basic composition: the two phases spend ε₁ + ε₂ = ε.
+        let epsilon_1 = epsilon * settings.get("split");
+        Ok(Self {
+            tokens: context.tokens.clone(),
+            encoder: context.encoder.clone(),
+            generator,
+            sanitise: TokenExponential::new(context.tokens.clone(), epsilon_1),
+            epsilon,
+            epsilon_2: epsilon - epsilon_1,
+            candidates: settings.get("candidates") as usize,
+            tau: settings.get("tau"),
+            rho: settings.get("rho"),
+            sampling: Sampling {
+                temperature: settings.get("temperature"),
+            },
+            sensitivity,
+        })
+    }
+
+    /// Phase 1: every token replaced independently.
+    fn sanitise(&self, tokens: &[u32], query: &Query<'_>) -> String {
+        let mut stream = query.seed.named("sanitise").stream();
+        let sanitised: Vec<u32> = tokens
+            .iter()
+            .map(|token| self.sanitise.draw(*token, &mut stream))
+            .collect();
+        self.tokens.detokenize(&sanitised)
+    }
+
+    /// φ: the mean of the text's unit-norm token vectors, deliberately not re-normalised.
+    fn mean_vector(&self, tokens: &[u32]) -> Array1<f64> {
+        let vectors = self.tokens.vectors();
+        let mut mean = Array1::zeros(vectors.ncols());
+        for token in tokens {
+            mean.zip_mut_with(&vectors.row(*token as usize), |m, v| *m += f64::from(*v));
+        }
+        mean / (tokens.len().max(1) as f64)
+    }
+
+    /// u(y) of a candidate, in [0, 1].
+    fn utility(&self, source: &Array1<f64>, candidate: &str) -> f64 {
+        let candidate = self.mean_vector(&self.tokens.tokenize(candidate));
+        (0.5 + source.dot(&candidate) / self.rho).clamp(0.0, 1.0)
+    }
+
+    /// The exponents of the selection, ε₂ u(y) / (2Δu), one a candidate.
+    fn log_weights(&self, tokens: &[u32], candidates: &[&str]) -> Vec<f64> {
+        let source = self.mean_vector(tokens);
+        let bound = self.sensitivity.bound(tokens.len(), self.rho);
+        candidates
+            .iter()
+            .map(|y| self.epsilon_2 * self.utility(&source, y) / (2.0 * bound))
+            .collect()
+    }
+}
+
+impl Mechanism for PrivRewrite {
+    fn guarantee(&self) -> Option<Guarantee> {
+        Some(Guarantee {
+            epsilon: self.epsilon,
+            delta: 0.0,
+            unit: Unit::Text,
+            neighbours: Neighbours::OneToken,
+            basis: Basis::Proven,
+        })
+    }
+
+    fn units(&self, text: &str) -> Option<u64> {
+        Some(self.tokens.tokenize(text).len() as u64)
+    }
+
+    fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {
+        let tokens: Vec<Vec<u32>> = batch.iter().map(|q| self.tokens.tokenize(q.text)).collect();
+        let sanitised: Vec<String> = tokens
+            .iter()
+            .zip(batch)
+            .map(|(t, q)| self.sanitise(t, q))
+            .collect();
+        let prompts: Vec<Query<'_>> = sanitised
+            .iter()
+            .zip(batch)
+            .map(|(text, query)| Query {
+                text,
+                seed: query.seed.named("rewriter"),
+            })
+            .collect();
+        let rewrites = self
+            .generator
+            .complete(&prompts, self.candidates, self.sampling)?;
+        let coherent: Vec<Vec<&str>> = rewrites
+            .iter()
+            .map(|texts| {
+                texts
+                    .iter()
+                    .map(|y| y.trim())
+                    .filter(|y| !y.is_empty())
+                    .collect()
+            })
+            .collect();
+        let kept = prune(&coherent, self.tau, &*self.encoder)?;
+        let select = |row: usize| {
+            if kept[row].is_empty() {
+                return Release::of(sanitised[row].clone());
+            }
+            let mut log_weights = self.log_weights(&tokens[row], &kept[row]);
+            let mut stream = batch[row].seed.named("select").stream();
+            Release::of(kept[row][stream.softmax(&mut log_weights)])
+        };
+        Ok((0..batch.len()).map(select).collect())
+    }
+}
+
+/// Keeps, in order, what is less than `tau` similar to everything kept before; `[queries][kept]`.
+fn prune<'a>(texts: &[Vec<&'a str>], tau: f64, encoder: &dyn Encoder) -> Result<Vec<Vec<&'a str>>> {
+    if tau == 1.0 {
+        return Ok(texts.to_vec());
+    }
+    let vectors: Array2<f32> = encoder.encode(&texts.concat())?;
+    let mut rows = vectors.rows().into_iter();
+    let similarity =
+        |a: ArrayView1<'_, f32>, b: ArrayView1<'_, f32>| 0.5 * (1.0 + f64::from(a.dot(&b)));
+    Ok(texts
+        .iter()
+        .map(|texts| {
+            let mut kept: Vec<(&str, ArrayView1<'_, f32>)> = Vec::new();
+            for (text, vector) in texts.iter().zip(rows.by_ref()) {
+                if kept
+                    .iter()
+                    .all(|(_, earlier)| similarity(vector, *earlier) < tau)
+                {
+                    kept.push((text, vector));
+                }
+            }
+            kept.into_iter().map(|(text, _)| text).collect()
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use statrs::distribution::{ChiSquared, ContinuousCDF};
+    use teda_core::Seed;
+
+    use super::*;
+    use crate::toy;
+
+    fn instance(epsilon: f64, given: &[(&str, f64)], sensitivity: Sensitivity) -> PrivRewrite {
+        let given: Vec<_> = given.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
+        let settings = ENTRY.settings(None, &given).unwrap();
+        PrivRewrite::new(&toy::context(), epsilon, &settings, sensitivity).unwrap()
+    }
+
+    /// All sequences of `length` toy tokens.
+    fn sequences(length: usize) -> Vec<Vec<u32>> {
+        (0..length).fold(vec![vec![]], |prefixes, _| {
+            prefixes
+                .into_iter()
+                .flat_map(|p| (0..toy::UNKNOWN).map(move |t| [p.clone(), vec![t]].concat()))
+                .collect()
+        })
+    }
+
+    /// The released texts' probabilities straight from the definition, by enumeration of every
+    /// sanitised text, for the toy rewriter (deterministic given the sanitised text).
+    fn exact(
+        x: &[u32],
+        epsilon: f64,
+        sensitivity: f64,
+        candidates: usize,
+    ) -> BTreeMap<String, f64> {
+        let toy = toy::tokens();
+        let row = |t: u32| toy.vectors().row(t as usize).mapv(f64::from);
+        let mean = |tokens: &[u32]| {
+            tokens
+                .iter()
+                .fold(Array1::<f64>::zeros(4), |sum, t| sum + row(*t))
+                / tokens.len() as f64
+        };
+        let phase_1 = |t: u32, source: u32| {
+            let weight = |t: u32| (epsilon / 4.0 * row(t).dot(&row(source)).clamp(0.0, 1.0)).exp();
+            weight(t) / (0..toy::UNKNOWN).map(weight).sum::<f64>()
+        };
+        let mut released = BTreeMap::new();
+        for y in sequences(x.len()) {
+            let p: f64 = y
+                .iter()
+                .zip(x)
+                .map(|(t, source)| phase_1(*t, *source))
+                .product();
+            let text = toy.detokenize(&y);
+            let query = Query {
+                text: &text,
+                seed: Seed::root(0),
+            };
+            let rewrites = toy
+                .complete(&[query], candidates, Sampling { temperature: 1.0 })
+                .unwrap()
+                .remove(0);
+            let weights: Vec<f64> = rewrites
+                .iter()
+                .map(|z| {
+                    let u = (0.5 + mean(x).dot(&mean(&toy.tokenize(z))) / 2.0).clamp(0.0, 1.0);
+                    (epsilon / 2.0 * u / (2.0 * sensitivity)).exp()
+                })
+                .collect();
+            let total: f64 = weights.iter().sum();
+            for (z, w) in rewrites.into_iter().zip(weights) {
+                *released.entry(z).or_default() += p * w / total;
+            }
+        }
+        released
+    }
+
+    #[test]
+    fn releases_follow_the_exact_probabilities_of_both_phases() {
+        let x = [2_u32, 5, 1];
+        let text = toy::tokens().detokenize(&x);
+        for (sensitivity, bound) in [(Sensitivity::Lemma, 1.0 / 3.0), (Sensitivity::Range, 1.0)] {
+            for epsilon in [1.0, 8.0] {
+                let mechanism =
+                    instance(epsilon, &[("candidates", 3.0), ("tau", 1.0)], sensitivity);
+                let series = Seed::root(4).named("privrewrite");
+                let draws = 60_000;
+                let queries: Vec<Query<'_>> = (0..draws)
+                    .map(|i| Query {
+                        text: &text,
+                        seed: series.at(i),
+                    })
+                    .collect();
+                let mut counts: BTreeMap<String, f64> = BTreeMap::new();
+                for release in mechanism.rewrite(&queries).unwrap() {
+                    *counts.entry(release.text).or_default() += 1.0;
+                }
+                let (mut chi, mut degrees) = (0.0, -1.0);
+                for (release, p) in exact(&x, epsilon, bound, 3) {
+                    let mean = p * draws as f64;
+                    if mean >= 5.0 {
+                        let seen = counts.get(&release).copied().unwrap_or(0.0);
+                        chi += (seen - mean) * (seen - mean) / mean;
+                        degrees += 1.0;
+                    }
+                }
+                let p = ChiSquared::new(degrees).unwrap().sf(chi);
+                assert!(
+                    p > 1e-4,
+                    "ε={epsilon} {sensitivity:?}: χ²={chi} on {degrees}, p={p}"
+                );
+            }
+        }
+    }
+
+    /// Privacy itself, over the whole mechanism: no release's probability changes by more than e^ε
+    /// between one-token neighbours.
+    #[test]
+    fn the_exact_ratio_between_neighbours_stays_within_epsilon() {
+        for epsilon in [0.5, 2.0, 8.0] {
+            for (x, y) in [
+                ([2, 5, 1], [2, 0, 1]),
+                ([0, 0, 0], [0, 0, 7]),
+                ([3, 4, 6], [1, 4, 6]),
+            ] {
+                let (p, q) = (
+                    exact(&x, epsilon, 1.0 / 3.0, 3),
+                    exact(&y, epsilon, 1.0 / 3.0, 3),
+                );
+                for (release, p) in &p {
+                    assert!((p / q[release]).ln().abs() <= epsilon * (1.0 + 1e-12));
+                }
+            }
+        }
+    }
+
+    proptest! {
+        /// The lemma: the utility of any candidate moves by at most Δu between neighbours.
+        #[test]
+        fn the_sensitivity_bound_is_never_exceeded(
+            x in prop::collection::vec(0_u32..toy::TOKENS as u32, 1..12),
+            position in 0_usize..12, replacement in 0_u32..toy::TOKENS as u32,
+            candidate in prop::collection::vec(0_u32..toy::UNKNOWN, 0..8), rho in 1.0_f64..8.0,
+        ) {
+            let mechanism = instance(1.0, &[("rho", rho)], Sensitivity::Lemma);
+            let mut neighbour = x.clone();
+            neighbour[position % x.len()] = replacement;
+            let y = mechanism.tokens.detokenize(&candidate);
+            let utility = |tokens: &[u32]| mechanism.utility(&mechanism.mean_vector(tokens), &y);
+            let moved = (utility(&x) - utility(&neighbour)).abs();
+            prop_assert!(moved <= Sensitivity::Lemma.bound(x.len(), rho) * (1.0 + 1e-6), "{moved}");
+        }
+    }
+
+    #[test]
+    fn pruning_keeps_the_first_of_similar_texts_and_tau_one_keeps_all() {
+        let toy = toy::tokens();
+        let texts = vec![vec!["t0 t1", "t1 t0", "t5"], vec!["t2", "t2"]];
+        let kept = prune(&texts, 0.999, &*toy).unwrap();
+        assert_eq!(kept[0][0], "t0 t1");
+        assert!(!kept[0].contains(&"t1 t0"));
+        assert_eq!(kept[1], ["t2"]);
+        assert_eq!(prune(&texts, 1.0, &*toy).unwrap(), texts);
+    }
+
+    #[test]
+    fn a_text_without_tokens_is_released_empty() {
+        let mechanism = instance(1.0, &[], Sensitivity::Lemma);
+        let query = Query {
+            text: " ",
+            seed: Seed::root(0),
+        };
+        assert_eq!(mechanism.rewrite(&[query]).unwrap()[0].text, "");
+    }
+}

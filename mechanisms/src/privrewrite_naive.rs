@@ -1,0 +1,38 @@
+//! `privrewrite-naive`: PrivRewrite with the range of the utility as its sensitivity.
+//!
+//! # Definition
+//! As `privrewrite`, with Δu = 1 in the selection.
+//!
+//! # Guarantee
+//! As `privrewrite`: u ∈ [0, 1] moves by at most 1 between any two texts, so the selection costs at
+//! most ε₂ (and far less than that between one-token neighbours: it wastes its budget). Proven.
+//!
+//! # Source
+//! PrivRewrite, Applied Sciences 15(22):11930, Section 5: the ablation "PrivRewrite-Naive".
+//!
+//! # Deviations
+//! As `privrewrite`.
+
+use crate::privrewrite::{GRID, PARAMETERS, PRESETS, PrivRewrite, Sensitivity};
+use crate::registry::{Entry, Kind};
+use teda_core::Unit;
+
+pub const ENTRY: Entry = Entry {
+    name: "privrewrite-naive",
+    summary: "privrewrite with the selection's sensitivity taken as 1",
+    source: "PrivRewrite (Applied Sciences 15(22):11930), ablation PrivRewrite-Naive",
+    kind: Kind::Published,
+    unit: Some(Unit::Text),
+    grid: &GRID,
+    parameters: PARAMETERS,
+    presets: PRESETS,
+    generator: true,
+    build: |context, epsilon, settings| {
+        Ok(Box::new(PrivRewrite::new(
+            context,
+            epsilon,
+            settings,
+            Sensitivity::Range,
+        )?))
+    },
+};

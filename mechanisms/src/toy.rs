@@ -1,0 +1,109 @@
+//! A vocabulary of a few tokens, and models over it, on which tests can enumerate everything.
+
+use std::sync::Arc;
+
+use ndarray::{Array2, ArrayView2};
+use teda_core::{Encoder, Query, Result, Sampling, Seed, TextGenerator, TokenMap};
+
+use crate::Context;
+
+/// Tokens "t0" … "t7" and the unknown token.
+pub const TOKENS: usize = 9;
+/// The unknown token: a zero vector, never released.
+pub const UNKNOWN: u32 = 8;
+
+pub struct Toy {
+    vectors: Array2<f32>,
+    released: Vec<u32>,
+}
+
+pub fn tokens() -> Arc<Toy> {
+    let mut stream = Seed::root(9).named("toy").stream();
+    let mut vectors = Array2::from_shape_simple_fn((TOKENS, 4), || stream.uniform() as f32 - 0.4);
+    for mut row in vectors.rows_mut() {
+        let norm = row.dot(&row).sqrt();
+        row /= norm;
+    }
+    vectors.row_mut(UNKNOWN as usize).fill(0.0);
+    Arc::new(Toy {
+        vectors,
+        released: (0..UNKNOWN).collect(),
+    })
+}
+
+pub fn context() -> Context {
+    let toy = tokens();
+    Context {
+        texts: ["t0 t1 t2", "t3 t4", "t5 t6 t7 t0"]
+            .map(String::from)
+            .into(),
+        tokens: toy.clone(),
+        encoder: toy.clone(),
+        generator: Some(toy),
+    }
+}
+
+impl TokenMap for Toy {
+    fn tokenize(&self, text: &str) -> Vec<u32> {
+        text.split_whitespace()
+            .map(|word| {
+                word.strip_prefix('t')
+                    .and_then(|n| n.parse().ok())
+                    .filter(|n| *n < UNKNOWN)
+                    .unwrap_or(UNKNOWN)
+            })
+            .collect()
+    }
+
+    fn detokenize(&self, tokens: &[u32]) -> String {
+        let words: Vec<String> = tokens.iter().map(|t| format!("t{t}")).collect();
+        words.join(" ")
+    }
+
+    fn vectors(&self) -> ArrayView2<'_, f32> {
+        self.vectors.view()
+    }
+
+    fn released(&self) -> &[u32] {
+        &self.released
+    }
+}
+
+impl Encoder for Toy {
+    fn encode(&self, texts: &[&str]) -> Result<Array2<f32>> {
+        let mut vectors = Array2::zeros((texts.len(), 4));
+        for (text, mut row) in texts.iter().zip(vectors.rows_mut()) {
+            for token in self.tokenize(text) {
+                row += &self.vectors.row(token as usize);
+            }
+            let norm = row.dot(&row).sqrt();
+            if norm > 0.0 {
+                row /= norm;
+            }
+        }
+        Ok(vectors)
+    }
+
+    fn dimension(&self) -> usize {
+        4
+    }
+}
+
+impl TextGenerator for Toy {
+    /// Candidate i is the text rotated by i words: several candidates, all a function of the text.
+    fn complete(&self, queries: &[Query<'_>], n: usize, _: Sampling) -> Result<Vec<Vec<String>>> {
+        Ok(queries
+            .iter()
+            .map(|query| {
+                let mut words: Vec<&str> = query.text.split_whitespace().collect();
+                (0..n)
+                    .map(|i| {
+                        let step = usize::from(!words.is_empty());
+                        words.rotate_left(step);
+                        words[..words.len().min(1 + i)].join(" ")
+                    })
+                    .collect()
+            })
+            .collect())
+    }
+}
