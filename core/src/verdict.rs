@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bound, Privacy};
+use crate::{Bound, Error, Privacy, Result};
 
 /// The outcome of setting an empirical lower bound against a claim under the same neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,17 @@ impl Verdict {
             Some(c) if bound.ceiling < c.epsilon => Self::Saturated,
             Some(_) => Self::Consistent,
         }
+    }
+
+    /// The verdict called `name`.
+    ///
+    /// # Errors
+    /// Usage, listing the names.
+    pub fn parse(name: &str) -> Result<Self> {
+        let all = [Self::Consistent, Self::Violation, Self::Saturated, Self::NoClaim];
+        all.into_iter()
+            .find(|verdict| verdict.name() == name)
+            .ok_or_else(|| Error::unknown("verdict", name, &all.map(Self::name)))
     }
 
     /// The verdict's name in tables and results.

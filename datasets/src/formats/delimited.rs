@@ -1,0 +1,133 @@
+//! CSV and TSV: a header, then rows of as many fields, quoted where they need to be. Blank lines hold no row.
+
+use csv::{ErrorKind, Position, ReaderBuilder, StringRecord};
+use serde_json::{Map, Value};
+use teda_core::{Error, Result};
+
+use super::quotes;
+use crate::columns::{self, Column};
+use crate::intake::Intake;
+use crate::splits;
+
+/// Reads every row of `content`, whose fields are separated by `delimiter`.
+///
+/// # Errors
+/// Usage, for a header without the column and, with its line, for a row that is not as the header says.
+pub(super) fn read(content: &str, delimiter: u8, intake: &mut Intake<'_>) -> Result<()> {
+    // Before the quotes: those of JSON would be found wrong.
+    refuse_json(content, intake)?;
+    quotes::check(content, delimiter, intake)?;
+    let mut reader = ReaderBuilder::new()
+        .delimiter(delimiter)
+        .from_reader(content.as_bytes());
+    let mut lines = Lines::new(content);
+    let header = match reader.headers() {
+        Ok(header) => header.clone(),
+        Err(error) => return refuse(&error, &mut lines, intake),
+    };
+    if header.is_empty() {
+        return Ok(());
+    }
+    suspect(&header, delimiter, intake)?;
+    let columns: Vec<Column<'_>> = header
+        .iter()
+        .map(|name| Column { name, text: true })
+        .collect();
+    let column = columns::choose(intake.name, intake.column, &columns)?;
+    let split = match intake.splits.wanted() {
+        Some(_) => header.iter().position(|name| name == splits::FIELD),
+        None => None,
+    };
+    let mut record = StringRecord::new();
+    loop {
+        match reader.read_record(&mut record) {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(error) => return refuse(&error, &mut lines, intake),
+        }
+        if intake.splits.admits(split.map(|split| &record[split])) {
+            let line = record.position().map_or(0, |position| lines.of(position));
+            intake.selection.push(&record[column], intake.line(line))?;
+        }
+    }
+}
+
+/// Refuses JSON lines, whose first object would pass for a header.
+fn refuse_json(content: &str, intake: &Intake<'_>) -> Result<()> {
+    let first = content.lines().next().unwrap_or_default();
+    if serde_json::from_str::<Map<String, Value>>(first).is_err() {
+        return Ok(());
+    }
+    intake.line(1).refuse(
+        "the header is a JSON object, as in a file of JSON lines: end the file's name in '.jsonl'",
+    )
+}
+
+/// Refuses the one-column header that separators of another kind give: read on, it would give texts, but
+/// wrong ones.
+fn suspect(header: &StringRecord, delimiter: u8, intake: &Intake<'_>) -> Result<()> {
+    let first = &header[0];
+    let instead = if header.len() > 1 || intake.column.is_some() {
+        return Ok(());
+    } else if delimiter == b',' && first.contains('\t') {
+        "separated by tabs: end the file's name in '.tsv'"
+    } else if delimiter == b',' && first.contains(';') {
+        "separated by semicolons: separate by commas instead"
+    } else if delimiter == b'\t' && first.contains(',') {
+        "separated by commas: end the file's name in '.csv'"
+    } else {
+        return Ok(());
+    };
+    intake.line(1).refuse(format_args!(
+        "the header '{first}' looks like that of a file {instead}"
+    ))
+}
+
+fn refuse(error: &csv::Error, lines: &mut Lines<'_>, intake: &Intake<'_>) -> Result<()> {
+    match error.kind() {
+        ErrorKind::UnequalLengths {
+            pos: Some(position),
+            expected_len,
+            len,
+        } => intake.line(lines.of(position)).refuse(format_args!(
+            "the row has {len} fields and the header {expected_len}: quote fields with separators or line ends \
+             in them, or mend the row"
+        )),
+        _ => Err(Error::failed(format!(
+            "cannot read '{}': {error}",
+            intake.name
+        ))),
+    }
+}
+
+/// Lines of records. The csv crate's own are those of the byte after the previous record, which with CRLF or
+/// blank lines is on a line before.
+struct Lines<'a> {
+    content: &'a str,
+    byte: usize,
+    line: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn new(content: &'a str) -> Self {
+        Self {
+            content,
+            byte: 0,
+            line: 1,
+        }
+    }
+
+    /// Line on which the record at `position` begins; positions must not go back.
+    fn of(&mut self, position: &Position) -> usize {
+        let bytes = self.content.as_bytes();
+        let at = usize::try_from(position.byte()).map_or(bytes.len(), |at| at.min(bytes.len()));
+        let blank = bytes[at..]
+            .iter()
+            .take_while(|byte| matches!(byte, b'\r' | b'\n'))
+            .count();
+        let passed = &bytes[self.byte..at + blank];
+        self.line += passed.iter().filter(|byte| **byte == b'\n').count();
+        self.byte = at + blank;
+        self.line
+    }
+}

@@ -1,0 +1,51 @@
+//! A check of the quotes of CSV and TSV before they are read.
+//!
+//! The csv crate takes any bytes: a quote that is never closed makes one field of all that follows, and the
+//! rows in it are lost without a word. TSV files often have such quotes, being written without quoting at all.
+
+use teda_core::Result;
+
+use crate::intake::Intake;
+
+enum State {
+    FieldStart,
+    Unquoted,
+    /// Within quotes that were opened on this line.
+    Quoted(usize),
+    /// Behind a quote that closes the field or is the first of a doubled one.
+    Quote(usize),
+}
+
+/// Refuses quotes that do not enclose a whole field.
+///
+/// # Errors
+/// Usage, with the line of the field.
+pub(super) fn check(content: &str, delimiter: u8, intake: &Intake<'_>) -> Result<()> {
+    const REMEDY: &str =
+        "enclose the whole field in quotes and double those within, or use JSON lines";
+    let mut state = State::FieldStart;
+    let mut line = 1;
+    for byte in content.bytes() {
+        let ends_field = byte == delimiter || byte == b'\n' || byte == b'\r';
+        state = match state {
+            State::Quoted(opened) if byte == b'"' => State::Quote(opened),
+            State::Quoted(opened) => State::Quoted(opened),
+            State::Quote(opened) if byte == b'"' => State::Quoted(opened),
+            State::FieldStart if byte == b'"' => State::Quoted(line),
+            State::Quote(opened) if !ends_field => {
+                return intake.line(opened).refuse(format_args!(
+                    "a field begins with a quoted part and goes on behind it: {REMEDY}"
+                ));
+            }
+            _ if ends_field => State::FieldStart,
+            _ => State::Unquoted,
+        };
+        line += usize::from(byte == b'\n');
+    }
+    match state {
+        State::Quoted(opened) => intake
+            .line(opened)
+            .refuse(format_args!("a quote is opened and never closed: {REMEDY}")),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,20 @@
+//! Where the texts of an audit come from: corpora that ship in the binary, files and standard input.
+//!
+//! One call, [`load`], turns a [`Request`] into a [`Dataset`] of distinct texts, and counts every row that
+//! did not become one. What ships is described by [`cards`]: source, licence, splits and digest.
+
+mod bytes;
+mod cards;
+mod columns;
+mod digest;
+mod formats;
+mod intake;
+mod load;
+mod selection;
+mod source;
+mod splits;
+mod unicode;
+
+pub use cards::{Card, Split, cards};
+pub use load::{Dataset, Request, load};
+pub use splits::ALL_SPLITS;

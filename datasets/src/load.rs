@@ -1,0 +1,137 @@
+//! From a request to texts.
+
+use std::io::Read;
+
+use serde::{Deserialize, Serialize};
+use teda_core::{Error, Result};
+
+use crate::bytes;
+use crate::cards::Card;
+use crate::formats::Format;
+use crate::intake::Intake;
+use crate::selection::Selection;
+use crate::source::{Located, Source};
+use crate::splits::{ALL_SPLITS, Splits};
+
+/// Which texts to use.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Request {
+    /// A shipped name, `-` for standard input (one text a line), or a path
+    /// `path.{jsonl,csv,tsv,parquet,txt}[.gz][:column]` (no `.gz` for Parquet).
+    pub source: String,
+    /// The split to read, [`ALL_SPLITS`] for all. None: the default split of a shipped dataset, every row of
+    /// a file.
+    pub split: Option<String>,
+    /// Keep the first so many distinct texts that pass the other filters.
+    pub limit: Option<usize>,
+    /// Leave out texts with fewer words (runs without white space).
+    pub min_words: Option<usize>,
+    /// Leave out texts with more words.
+    pub max_words: Option<usize>,
+}
+
+/// Texts to audit with.
+///
+/// Every row is accounted for: `rows` = `texts.len()` + `merged` + `empty` + `outside_length` + `beyond_limit`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dataset {
+    /// The shipped name, `stdin`, or the file's name without its folder (and `:column` if one was given).
+    pub name: String,
+    /// The distinct texts, trimmed at both ends, in order of first appearance.
+    pub texts: Vec<String>,
+    /// Rows read in the split.
+    pub rows: usize,
+    /// Rows whose text is that of an earlier row that passed the filters before it.
+    pub merged: usize,
+    /// Rows whose text is nothing but white space.
+    pub empty: usize,
+    /// Rows with too few or too many words.
+    pub outside_length: usize,
+    /// Distinct texts that the limit left out.
+    pub beyond_limit: usize,
+    /// SHA-256 of `texts`, in lower-case hexadecimal: over each one's length in bytes (64 bits,
+    /// little-endian) and its UTF-8.
+    pub sha256: String,
+    /// Licence, where the dataset is a shipped one.
+    pub licence: Option<&'static str>,
+    /// The split that was read, where there is one or one was asked for.
+    pub split: Option<String>,
+}
+
+/// Loads the texts of `request`; `stdin` is read only if the source is `-`.
+///
+/// # Errors
+/// Usage, for a source, split or column that does not exist, a file that is not what its name says, a row
+/// without a text, a text that is not UTF-8 or has a NUL, and for filters that leave nothing; failed, where
+/// reading fails or compressed data are broken. All say where and what to do.
+pub fn load(request: &Request, stdin: &mut dyn Read) -> Result<Dataset> {
+    let selection = Selection::new(request)?;
+    match Source::parse(&request.source)? {
+        Source::Shipped(card) => shipped(card, request, selection),
+        Source::Stdin => standard_input(stdin, request, selection),
+        Source::File(file) => located(&file, request, selection),
+    }
+}
+
+fn shipped(card: &'static Card, request: &Request, selection: Selection) -> Result<Dataset> {
+    let split = request.split.as_deref().unwrap_or(card.default_split);
+    let mut known: Vec<&str> = card.splits.iter().map(|split| split.name).collect();
+    known.push(ALL_SPLITS);
+    if !known.contains(&split) {
+        return Err(Error::unknown("split", split, &known).context(format!("'{}'", card.name)));
+    }
+    // The file of a dataset with one split need not say it in every row.
+    let wanted = (card.splits.len() > 1).then_some(split);
+    let intake = Intake {
+        name: card.name,
+        column: Some(card.column),
+        splits: Splits::new(wanted),
+        selection,
+    };
+    let bytes = bytes::gunzip(card.file, card.name)?;
+    read(Format::JsonLines, &bytes, intake)?.finish(
+        card.name.to_owned(),
+        Some(split.to_owned()),
+        Some(card.licence),
+    )
+}
+
+fn standard_input(
+    stdin: &mut dyn Read,
+    request: &Request,
+    selection: Selection,
+) -> Result<Dataset> {
+    let mut bytes = Vec::new();
+    stdin
+        .read_to_end(&mut bytes)
+        .map_err(|error| Error::failed(format!("cannot read standard input: {error}")))?;
+    let intake = Intake {
+        name: "stdin",
+        column: None,
+        splits: Splits::new(request.split.as_deref()),
+        selection,
+    };
+    read(Format::Text, &bytes, intake)?.finish("stdin".to_owned(), request.split.clone(), None)
+}
+
+fn located(file: &Located<'_>, request: &Request, selection: Selection) -> Result<Dataset> {
+    let shown = file.path.display().to_string();
+    let mut bytes = bytes::read_file(&file.path)?;
+    if file.gzipped {
+        bytes = bytes::gunzip(&bytes, &shown)?;
+    }
+    let intake = Intake {
+        name: &shown,
+        column: file.column,
+        splits: Splits::new(request.split.as_deref()),
+        selection,
+    };
+    read(file.format, &bytes, intake)?.finish(file.name(), request.split.clone(), None)
+}
+
+/// Reads `bytes` to their end and gives the selection back.
+fn read(format: Format, bytes: &[u8], mut intake: Intake<'_>) -> Result<Selection> {
+    format.read(bytes, &mut intake)?;
+    intake.splits.finish(intake.name)?;
+    Ok(intake.selection)
+}

@@ -1,0 +1,148 @@
+//! Which texts are used: not empty, of the wanted length, distinct, and no more than the limit.
+
+use std::collections::HashSet;
+
+use sha2::{Digest, Sha256};
+use teda_core::{Error, Result};
+
+use crate::intake::Place;
+use crate::{Dataset, Request, digest};
+
+/// The texts so far, and what became of the rows that are not among them.
+pub(crate) struct Selection {
+    limit: Option<usize>,
+    min_words: Option<usize>,
+    max_words: Option<usize>,
+    /// Digests instead of the texts: a copy of each text would double the memory, and texts beyond the
+    /// limit need not be kept at all.
+    seen: HashSet<[u8; 32]>,
+    texts: Vec<String>,
+    rows: usize,
+    merged: usize,
+    empty: usize,
+    outside_length: usize,
+    beyond_limit: usize,
+}
+
+impl Selection {
+    /// An empty selection under the filters of `request`.
+    ///
+    /// # Errors
+    /// Usage, for filters that no text passes.
+    pub(crate) fn new(request: &Request) -> Result<Self> {
+        if request.limit == Some(0) {
+            return Err(Error::usage(
+                "a limit of 0 texts leaves nothing: ask for 1 or more",
+            ));
+        }
+        if let (Some(least), Some(most)) = (request.min_words, request.max_words)
+            && least > most
+        {
+            return Err(Error::usage(format!(
+                "no text has at least {least} words and at most {most}: raise the one or lower the other"
+            )));
+        }
+        if request.max_words == Some(0) {
+            return Err(Error::usage(
+                "every text has more than 0 words: allow at least 1",
+            ));
+        }
+        Ok(Self {
+            limit: request.limit,
+            min_words: request.min_words,
+            max_words: request.max_words,
+            seen: HashSet::new(),
+            texts: Vec::new(),
+            rows: 0,
+            merged: 0,
+            empty: 0,
+            outside_length: 0,
+            beyond_limit: 0,
+        })
+    }
+
+    /// Takes the text of one row, found at `place`, or counts why not.
+    ///
+    /// # Errors
+    /// Usage, for a text with a NUL: C libraries below a model would cut it there.
+    pub(crate) fn push(&mut self, text: &str, place: Place<'_>) -> Result<()> {
+        if text.contains('\0') {
+            return place.refuse(
+                "the text has a NUL character, which no text should: remove it, for example with \
+                 tr -d '\\000', or see whether the file is text at all",
+            );
+        }
+        self.rows += 1;
+        let text = text.trim();
+        if text.is_empty() {
+            self.empty += 1;
+        } else if !self.fits(text) {
+            self.outside_length += 1;
+        } else if !self.seen.insert(Sha256::digest(text).into()) {
+            self.merged += 1;
+        } else if self.limit.is_some_and(|limit| self.texts.len() >= limit) {
+            self.beyond_limit += 1;
+        } else {
+            self.texts.push(text.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Whether the number of words, that is of runs without white space, is within bounds.
+    fn fits(&self, text: &str) -> bool {
+        if self.min_words.is_none() && self.max_words.is_none() {
+            return true;
+        }
+        let words = text.split_whitespace().count();
+        self.min_words.is_none_or(|least| words >= least)
+            && self.max_words.is_none_or(|most| words <= most)
+    }
+
+    /// The dataset that was selected.
+    ///
+    /// # Errors
+    /// Usage, where no text is left.
+    pub(crate) fn finish(
+        self,
+        name: String,
+        split: Option<String>,
+        licence: Option<&'static str>,
+    ) -> Result<Dataset> {
+        if self.rows == 0 {
+            return Err(Error::usage(format!("'{name}' has no texts: it is empty")));
+        }
+        if self.texts.is_empty() {
+            let within = split.map_or(String::new(), |split| format!(" of split '{split}'"));
+            let outside = match (self.min_words, self.max_words) {
+                (None, None) => String::new(),
+                (Some(least), None) => {
+                    format!(", {} have fewer than {least} words", self.outside_length)
+                }
+                (None, Some(most)) => {
+                    format!(", {} have more than {most} words", self.outside_length)
+                }
+                (Some(least), Some(most)) => format!(
+                    ", {} have not between {least} and {most} words",
+                    self.outside_length
+                ),
+            };
+            return Err(Error::usage(format!(
+                "'{name}' has no texts left: of {} rows{within}, {} are empty{outside}. Widen the bounds or \
+                 choose other data",
+                self.rows, self.empty
+            )));
+        }
+        Ok(Dataset {
+            name,
+            sha256: digest::of_texts(&self.texts),
+            texts: self.texts,
+            rows: self.rows,
+            merged: self.merged,
+            empty: self.empty,
+            outside_length: self.outside_length,
+            beyond_limit: self.beyond_limit,
+            licence,
+            split,
+        })
+    }
+}

@@ -1,0 +1,159 @@
+//! What a source on the command line means: a shipped dataset, standard input or a file and a column.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use teda_core::{Error, Result};
+
+use crate::cards::{Card, cards};
+use crate::formats::{EXTENSIONS, Format};
+
+/// Where texts come from.
+pub(crate) enum Source<'a> {
+    Shipped(&'static Card),
+    Stdin,
+    File(Located<'a>),
+}
+
+/// A file that exists, and how to read it.
+pub(crate) struct Located<'a> {
+    pub(crate) path: PathBuf,
+    pub(crate) format: Format,
+    pub(crate) gzipped: bool,
+    pub(crate) column: Option<&'a str>,
+}
+
+impl Located<'_> {
+    /// The file's name without its folder, and the column if one was asked for.
+    pub(crate) fn name(&self) -> String {
+        let file = self.path.file_name().unwrap_or(self.path.as_os_str());
+        let file = file.to_string_lossy();
+        match self.column {
+            Some(column) => format!("{file}:{column}"),
+            None => file.into_owned(),
+        }
+    }
+}
+
+impl<'a> Source<'a> {
+    /// Reads `source`, as `--dataset` has it.
+    ///
+    /// # Errors
+    /// Usage, for a name that is neither shipped nor a file, and for a file of an unknown kind; failed,
+    /// where it cannot be told whether there is a file.
+    pub(crate) fn parse(source: &'a str) -> Result<Self> {
+        if source == "-" {
+            return Ok(Self::Stdin);
+        }
+        if let Some(card) = cards().iter().find(|card| card.name == source) {
+            return Ok(Self::Shipped(card));
+        }
+        let Some((path, column)) = locate(source)? else {
+            return Err(missing(source));
+        };
+        if column == Some("") {
+            return Err(Error::usage(format!(
+                "'{source}' ends in ':' without a column: name one, or leave the ':' out"
+            )));
+        }
+        let path = PathBuf::from(path);
+        if path.is_dir() {
+            return Err(Error::usage(format!(
+                "'{}' is a directory: name one file in it",
+                path.display()
+            )));
+        }
+        let (format, gzipped) = format_of(&path)?;
+        Ok(Self::File(Located {
+            path,
+            format,
+            gzipped,
+            column,
+        }))
+    }
+}
+
+/// The longest path at the beginning of `source` that exists, alone or before a ':', and what follows that.
+/// So a path with a ':' in it needs no escaping.
+fn locate(source: &str) -> Result<Option<(&str, Option<&str>)>> {
+    if exists(source)? {
+        return Ok(Some((source, None)));
+    }
+    for (colon, _) in source.rmatch_indices(':') {
+        if exists(&source[..colon])? {
+            return Ok(Some((&source[..colon], Some(&source[colon + 1..]))));
+        }
+    }
+    Ok(None)
+}
+
+fn exists(path: &str) -> Result<bool> {
+    match fs::metadata(path) {
+        Ok(_) => Ok(true),
+        // Not a path at all: too long, or with a NUL.
+        Err(error) => match error.kind() {
+            ErrorKind::NotFound
+            | ErrorKind::NotADirectory
+            | ErrorKind::InvalidInput
+            | ErrorKind::InvalidFilename => Ok(false),
+            _ => Err(Error::failed(format!("cannot read '{path}': {error}"))),
+        },
+    }
+}
+
+/// The format of a file by its name, and whether it is compressed.
+fn format_of(path: &Path) -> Result<(Format, bool)> {
+    let known = || format!("known are {EXTENSIONS}");
+    let shown = path.display();
+    let gzipped = extension(path).is_some_and(|extension| extension == "gz");
+    let inner = if gzipped {
+        path.with_extension("")
+    } else {
+        path.to_path_buf()
+    };
+    let Some(extension) = extension(&inner) else {
+        return Err(Error::usage(format!(
+            "the name of '{shown}' does not say its format: {}",
+            known()
+        )));
+    };
+    match Format::of_extension(&extension) {
+        Some(Format::Parquet) if gzipped => Err(Error::usage(format!(
+            "'{shown}': Parquet is compressed inside and is not read through gzip: decompress it first"
+        ))),
+        Some(format) => Ok((format, gzipped)),
+        None => Err(Error::usage(format!(
+            "'{shown}' is of an unknown format '{extension}': {}",
+            known()
+        ))),
+    }
+}
+
+fn extension(path: &Path) -> Option<String> {
+    Some(path.extension()?.to_str()?.to_lowercase())
+}
+
+/// The error for a source that is nothing known: a missing file if it looks like a path, else an unknown name.
+fn missing(source: &str) -> Error {
+    // What precedes a column, if its end looks like a file's.
+    let path = source
+        .rmatch_indices(':')
+        .map(|(colon, _)| &source[..colon])
+        .chain([source])
+        .find(|path| format_of(Path::new(path)).is_ok());
+    match path {
+        Some(path) => Error::usage(format!("there is no file '{path}'")),
+        None if source.contains(['/', '\\']) => {
+            Error::usage(format!("there is no file '{source}'"))
+        }
+        None => {
+            let known: Vec<&str> = cards().iter().map(|card| card.name).collect();
+            let error = Error::unknown("dataset", source, &known);
+            Error::usage(format!(
+                "{error}; or a path to a file ({EXTENSIONS}), with ':COLUMN' behind it where that is needed; \
+                 or '-' for standard input"
+            ))
+        }
+    }
+}

@@ -1,0 +1,21 @@
+# What a developer runs. `just --list` shows the recipes.
+
+# Format, lints, documentation and tests: what .ci/run does.
+check:
+    .ci/run
+
+# The tests alone.
+test *arguments:
+    cargo test --release --workspace {{arguments}}
+
+# Property tests with fresh cases; a failure prints the case and the seed to repeat it with.
+fuzz:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    seed=$RANDOM$RANDOM
+    echo "PROPTEST_RNG_SEED=$seed"
+    PROPTEST_RNG_SEED=$seed PROPTEST_CASES=20000 cargo test --release --workspace --lib
+
+# The main job.
+audit *arguments:
+    cargo run --release -- audit --mech privrewrite --k 2 --trials 10000 {{arguments}}

@@ -1,0 +1,282 @@
+//! A static sentence encoder: a vector for every WordPiece, summed and normalised.
+//!
+//! # Definition
+//! Token t has the vector `scales[t] · embeddings[t]` (8-bit integers, one scale a token). A text's
+//! vector is the sum of its tokens' vectors without special tokens, divided by its norm; a text
+//! whose sum is 0 has the vector 0. The sum runs in the order of the text, so that its bits depend
+//! on the text alone.
+//!
+//! # Tokens
+//! Uncased WordPiece with BERT's normalisation: control characters and NUL are dropped, accents
+//! stripped, a word of more than 100 characters is one `[UNK]`. The names of special tokens, as
+//! "[MASK]", are recognised in a text and stand for those tokens, as everywhere with BERT.
+//!
+//! # Speed
+//! A word of ASCII letters and digits that is a token itself is looked up; all others go through the
+//! tokenizer, which takes some ten times as long. WordPiece takes the longest match first and splits
+//! at white space, so both give the same tokens.
+
+use std::collections::HashMap;
+
+use ndarray::{Array2, ArrayView2};
+use rayon::prelude::*;
+use teda_core::{Encoder, Error, Result, TokenMap};
+use tokenizers::{Encoding, Tokenizer};
+
+use crate::kernel::normalise::sum;
+use crate::weights::Weights;
+
+/// Length of a vector.
+const DIMENSION: usize = 160;
+/// Texts of one task.
+const CHUNK: usize = 64;
+/// Vocabulary entries that stand for no text; `[unused…]` joins them.
+const SPECIAL: [&str; 5] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
+
+/// The static encoder over its vocabulary.
+pub struct StaticEncoder {
+    tokenizer: Tokenizer,
+    /// `[tokens × DIMENSION]`, as stored.
+    embeddings: Vec<i8>,
+    /// `[tokens]`.
+    scales: Vec<f32>,
+    /// `[tokens × DIMENSION]`, of norm 1 or 0.
+    vectors: Array2<f32>,
+    /// `[tokens]`.
+    names: Vec<String>,
+    /// Tokens that are words of lower-case ASCII letters and digits.
+    words: HashMap<String, u32>,
+    released: Vec<u32>,
+}
+
+impl StaticEncoder {
+    /// Joins a weight file, which messages call `file`, and a tokenizer.
+    ///
+    /// # Errors
+    /// Where the file is incomplete or its shapes do not fit the tokenizer's vocabulary.
+    pub(super) fn load(file: &str, weights: &[u8], mut tokenizer: Tokenizer) -> Result<Self> {
+        // A tokenizer file may carry its model's batch settings; a text is never cut or padded here.
+        tokenizer
+            .with_truncation(None)
+            .map_err(|e| Error::failed(format!("{file}: {e}")))?
+            .with_padding(None);
+        let tokens = tokenizer.get_vocab_size(true);
+        let weights = Weights::parse(file, weights)?;
+        let embeddings = weights.bytes("embeddings", &[tokens, DIMENSION])?;
+        let scales = weights.floats("scales", &[tokens])?;
+        let names = (0..)
+            .map_while(|id| tokenizer.id_to_token(id))
+            .take(tokens)
+            .collect::<Vec<_>>();
+        if names.len() != tokens {
+            return Err(Error::failed(format!(
+                "{file}: the tokenizer has no token {} although it has {tokens}",
+                names.len()
+            )));
+        }
+        let mut vectors = Array2::zeros((tokens, DIMENSION));
+        for (id, mut row) in vectors.rows_mut().into_iter().enumerate() {
+            let row = row.as_slice_mut().expect("a fresh matrix is contiguous");
+            add(row, scales[id], &embeddings[id * DIMENSION..][..DIMENSION]);
+            normalise(row);
+        }
+        if tokenizer.token_to_id(SPECIAL[1]).is_none() {
+            return Err(Error::failed(format!(
+                "{file}: the tokenizer has no token {}",
+                SPECIAL[1]
+            )));
+        }
+        let released = (0_u32..)
+            .zip(&names)
+            .zip(vectors.rows())
+            .filter(|((_, name), row)| is_text(name) && row.iter().any(|x| *x != 0.0))
+            .map(|((id, _), _)| id)
+            .collect();
+        let words = (0_u32..)
+            .zip(&names)
+            .filter(|(_, name)| {
+                name.bytes()
+                    .all(|b| b.is_ascii_digit() || b.is_ascii_lowercase())
+            })
+            .map(|(id, name)| (name.clone(), id))
+            .collect();
+        Ok(Self {
+            tokenizer,
+            embeddings,
+            scales,
+            vectors,
+            names,
+            words,
+            released,
+        })
+    }
+
+    /// The token of a word that is one, whatever its case.
+    fn word(&self, word: &str) -> Option<u32> {
+        if word.bytes().any(|b| b.is_ascii_uppercase()) {
+            return self.words.get(&word.to_ascii_lowercase()).copied();
+        }
+        self.words.get(word).copied()
+    }
+
+    fn pieces(&self, text: &str) -> Encoding {
+        self.tokenizer
+            .encode_fast(text, false)
+            .expect("WordPiece with an unknown token encodes every text")
+    }
+
+    fn encode_into(&self, text: &str, vector: &mut [f32]) {
+        for token in self.tokenize(text) {
+            let id = token as usize;
+            let embedding = &self.embeddings[id * DIMENSION..][..DIMENSION];
+            add(vector, self.scales[id], embedding);
+        }
+        normalise(vector);
+    }
+}
+
+impl Encoder for StaticEncoder {
+    fn encode(&self, texts: &[&str]) -> Result<Array2<f32>> {
+        let mut vectors = vec![0.0; texts.len() * DIMENSION];
+        vectors
+            .par_chunks_mut(CHUNK * DIMENSION)
+            .zip(texts.par_chunks(CHUNK))
+            .for_each(|(vectors, texts)| {
+                for (vector, text) in vectors.chunks_exact_mut(DIMENSION).zip(texts) {
+                    self.encode_into(text, vector);
+                }
+            });
+        Ok(Array2::from_shape_vec((texts.len(), DIMENSION), vectors)
+            .expect("one vector a text was allocated"))
+    }
+
+    fn dimension(&self) -> usize {
+        DIMENSION
+    }
+}
+
+impl TokenMap for StaticEncoder {
+    fn tokenize(&self, text: &str) -> Vec<u32> {
+        let mut tokens = Vec::with_capacity(text.len() / 4);
+        for word in text.split([' ', '\t', '\n', '\r']) {
+            match self.word(word) {
+                Some(token) => tokens.push(token),
+                None if word.is_empty() => {}
+                None => tokens.extend_from_slice(self.pieces(word).get_ids()),
+            }
+        }
+        tokens
+    }
+
+    /// Tokens joined by spaces, a `##` continuation glued to the token before it. An id outside the
+    /// vocabulary stands for `[UNK]`.
+    fn detokenize(&self, tokens: &[u32]) -> String {
+        let mut text = String::new();
+        for token in tokens {
+            let name = self
+                .names
+                .get(*token as usize)
+                .map_or(SPECIAL[1], String::as_str);
+            match name.strip_prefix("##") {
+                // The piece "##" itself is two number signs, not an empty continuation.
+                Some(continuation) if !continuation.is_empty() => text.push_str(continuation),
+                _ => {
+                    if !text.is_empty() {
+                        text.push(' ');
+                    }
+                    text.push_str(name);
+                }
+            }
+        }
+        text
+    }
+
+    fn vectors(&self) -> ArrayView2<'_, f32> {
+        self.vectors.view()
+    }
+
+    fn released(&self) -> &[u32] {
+        &self.released
+    }
+}
+
+fn is_text(name: &str) -> bool {
+    let reserved = name.starts_with("[unused") && name.ends_with(']');
+    !reserved && !SPECIAL.contains(&name)
+}
+
+/// Adds one token's vector.
+fn add(vector: &mut [f32], scale: f32, embedding: &[i8]) {
+    for (x, e) in vector.iter_mut().zip(embedding) {
+        *x += scale * f32::from(*e);
+    }
+}
+
+/// Divides by the Euclidean norm; 0 stays 0.
+fn normalise(vector: &mut [f32]) {
+    let norm = sum(vector, |x| x * x).sqrt();
+    if norm > 0.0 {
+        for x in vector.iter_mut() {
+            *x /= norm;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use teda_core::Seed;
+
+    use super::*;
+
+    #[test]
+    fn the_word_table_changes_no_token() {
+        let encoder = super::super::encoder().unwrap();
+        let parts = [
+            "play",
+            "Play",
+            "THE",
+            "boston's",
+            "café",
+            "CAFE\u{301}",
+            "\u{301}",
+            "東京",
+            "東京tower",
+            "[MASK]",
+            "[mask]",
+            "a[SEP]b",
+            "unaffable",
+            "x1y2",
+            "42",
+            "##s",
+            "\u{0}",
+            "\u{7f}",
+            "\u{b}",
+            "\u{c}",
+            "\u{a0}",
+            "\u{2003}",
+            "\u{200b}",
+            "ﬁne",
+            "İstanbul",
+            "…",
+            "$3.50",
+            " ",
+            "\t",
+            "\r\n",
+            "\u{85}",
+            "\u{fffd}",
+            "K",
+        ];
+        for index in 0..5_000 {
+            let mut stream = Seed::root(4).at(index).stream();
+            let mut text = String::new();
+            for _ in 0..stream.below(12) {
+                text.push_str(parts[stream.below(parts.len())]);
+                if stream.below(3) > 0 {
+                    text.push(' ');
+                }
+            }
+            let encoding = encoder.pieces(&text);
+            assert_eq!(encoder.tokenize(&text), encoding.get_ids(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The units of a text: what is masked or kept as a whole.
+
+/// A maximal run of letters, digits and apostrophes, or one other character that is not white space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Unit<'a> {
+    pub(super) text: &'a str,
+    /// Stands first or after white space.
+    pub(super) spaced: bool,
+}
+
+impl Unit<'_> {
+    /// Whether the unit is a word that a mask may stand for.
+    pub(super) fn maskable(&self) -> bool {
+        self.spaced && self.text.contains(char::is_alphanumeric)
+    }
+}
+
+/// The units of `text`, in order.
+pub(super) fn split(text: &str) -> Vec<Unit<'_>> {
+    let mut units = Vec::new();
+    let mut spaced = true;
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        if first.is_whitespace() {
+            spaced = true;
+            rest = &rest[first.len_utf8()..];
+            continue;
+        }
+        let length = match rest.find(|c| !in_word(c)) {
+            Some(0) => first.len_utf8(),
+            Some(length) => length,
+            None => rest.len(),
+        };
+        let (text, after) = rest.split_at(length);
+        units.push(Unit { text, spaced });
+        spaced = false;
+        rest = after;
+    }
+    units
+}
+
+fn in_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '\'' | '\u{2019}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_and_what_may_be_masked() {
+        let text = " don\u{2019}t  pay $5.00, 'x-y'\t\0 é !";
+        let units: Vec<(&str, bool, bool)> = split(text)
+            .iter()
+            .map(|u| (u.text, u.spaced, u.maskable()))
+            .collect();
+        assert_eq!(
+            units,
+            [
+                ("don\u{2019}t", true, true),
+                ("pay", true, true),
+                ("$", true, false),
+                ("5", false, false),
+                (".", false, false),
+                ("00", false, false),
+                (",", false, false),
+                ("'x", true, true),
+                ("-", false, false),
+                ("y'", false, false),
+                ("\0", true, false),
+                ("é", true, true),
+                ("!", true, false),
+            ]
+        );
+        assert_eq!(split(" \n"), []);
+    }
+}

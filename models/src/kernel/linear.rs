@@ -1,0 +1,281 @@
+//! The linear layer y = x Wᵀ + b, with the weights packed once at load.
+
+use pulp::{Arch, Simd, WithSimd};
+
+/// Outputs of one panel: two AVX-512 vectors, four AVX2 or eight NEON ones.
+pub(crate) const PANEL: usize = 32;
+
+/// One step of the inner dimension of a panel, on a cache line's border.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct Block(pub(crate) [f32; PANEL]);
+
+impl Block {
+    pub(crate) const ZERO: Self = Self([0.0; PANEL]);
+}
+
+/// A matrix in a larger row-major buffer: row i is `values[i·stride ..][.. width]`.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'a> {
+    pub(crate) values: &'a [f32],
+    pub(crate) stride: usize,
+    pub(crate) count: usize,
+}
+
+/// A linear layer, `[rows × inputs]` → `[rows × outputs]`.
+pub(crate) struct Linear {
+    inputs: usize,
+    outputs: usize,
+    /// Panel p holds outputs 32p … 32p+31, zero beyond the last: `[panels × inputs]` blocks.
+    panels: Vec<Block>,
+    bias: Vec<Block>,
+}
+
+impl Linear {
+    /// Packs `weight` `[outputs × inputs]`, given row by row, and `bias` `[outputs]`.
+    pub(crate) fn new<'a>(
+        inputs: usize,
+        weight: impl IntoIterator<Item = &'a [f32]>,
+        bias: &[f32],
+    ) -> Self {
+        let count = bias.len().div_ceil(PANEL);
+        let mut panels = vec![Block::ZERO; count * inputs];
+        for (output, row) in weight.into_iter().enumerate() {
+            let panel = &mut panels[output / PANEL * inputs..][..inputs];
+            for (block, value) in panel.iter_mut().zip(row) {
+                block.0[output % PANEL] = *value;
+            }
+        }
+        let mut packed_bias = vec![Block::ZERO; count];
+        for (output, value) in bias.iter().enumerate() {
+            packed_bias[output / PANEL].0[output % PANEL] = *value;
+        }
+        Self {
+            inputs,
+            outputs: bias.len(),
+            panels,
+            bias: packed_bias,
+        }
+    }
+
+    pub(crate) fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// The layer's output for `input` `[rows × inputs]`: `[rows × outputs]`.
+    pub(crate) fn apply(&self, input: &[f32]) -> Vec<f32> {
+        let count = input.len() / self.inputs;
+        let mut output = vec![0.0; count * self.outputs];
+        if count == 0 {
+            return output;
+        }
+        Arch::new().dispatch(Apply {
+            layer: self,
+            input: Rows {
+                values: input,
+                stride: self.inputs,
+                count,
+            },
+            output: &mut output,
+        });
+        output
+    }
+}
+
+struct Apply<'a> {
+    layer: &'a Linear,
+    input: Rows<'a>,
+    output: &'a mut [f32],
+}
+
+impl WithSimd for Apply<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Linear {
+            inputs,
+            outputs,
+            panels,
+            bias,
+        } = self.layer;
+        // Panel outermost: 32 outputs of weights stay in the first cache while all rows pass.
+        for (p, (panel, bias)) in panels.chunks_exact(*inputs).zip(bias).enumerate() {
+            let first = p * PANEL;
+            let width = PANEL.min(outputs - first);
+            multiply(
+                simd,
+                self.input,
+                panel,
+                bias,
+                &mut self.output[first..],
+                *outputs,
+                width,
+            );
+        }
+    }
+}
+
+/// `output[i·stride ..][.. width]` = `bias` + row i of `input` times `panel` (`[inputs]` blocks), for
+/// at least one row.
+#[inline(always)]
+pub(crate) fn multiply<S: Simd>(
+    simd: S,
+    input: Rows<'_>,
+    panel: &[Block],
+    bias: &Block,
+    output: &mut [f32],
+    stride: usize,
+    width: usize,
+) {
+    let mut target = Target {
+        output,
+        stride,
+        width,
+    };
+    // (vectors a panel, rows a tile, rows a small tile): as many sums as the registers hold.
+    match S::F32_LANES {
+        16 => tiles::<S, 2, 12, 4>(simd, input, panel, bias, &mut target),
+        8 => tiles::<S, 4, 3, 1>(simd, input, panel, bias, &mut target),
+        4 => tiles::<S, 8, 3, 1>(simd, input, panel, bias, &mut target),
+        _ => tiles::<S, 32, 1, 1>(simd, input, panel, bias, &mut target),
+    }
+}
+
+struct Target<'a> {
+    output: &'a mut [f32],
+    stride: usize,
+    width: usize,
+}
+
+impl Target<'_> {
+    #[inline(always)]
+    fn store<S: Simd, const V: usize>(&mut self, row: usize, sums: &[S::f32s; V]) {
+        let output = &mut self.output[row * self.stride..][..self.width];
+        if self.width == PANEL {
+            S::as_mut_simd_f32s(output).0.copy_from_slice(sums);
+        } else {
+            let mut block = Block::ZERO;
+            S::as_mut_simd_f32s(&mut block.0).0.copy_from_slice(sums);
+            output.copy_from_slice(&block.0[..self.width]);
+        }
+    }
+}
+
+#[inline(always)]
+fn tiles<S: Simd, const V: usize, const LARGE: usize, const SMALL: usize>(
+    simd: S,
+    input: Rows<'_>,
+    panel: &[Block],
+    bias: &Block,
+    target: &mut Target<'_>,
+) {
+    let mut row = 0;
+    while row + LARGE <= input.count {
+        tile::<S, V, LARGE>(simd, input, row, panel, bias, target);
+        row += LARGE;
+    }
+    while row < input.count {
+        tile::<S, V, SMALL>(simd, input, row, panel, bias, target);
+        row += SMALL;
+    }
+}
+
+/// Rows `row … row + R` of the product; rows beyond the last are computed as copies of the last
+/// and dropped.
+#[inline(always)]
+fn tile<S: Simd, const V: usize, const R: usize>(
+    simd: S,
+    input: Rows<'_>,
+    row: usize,
+    panel: &[Block],
+    bias: &Block,
+    target: &mut Target<'_>,
+) {
+    let rows: [&[f32]; R] = std::array::from_fn(|r| {
+        let index = (row + r).min(input.count - 1);
+        &input.values[index * input.stride..][..panel.len()]
+    });
+    let mut sums = [[simd.splat_f32s(0.0); V]; R];
+    for sum in &mut sums {
+        sum.copy_from_slice(S::as_simd_f32s(&bias.0).0);
+    }
+    for (k, block) in panel.iter().enumerate() {
+        let weights = S::as_simd_f32s(&block.0).0;
+        for (sum, row) in sums.iter_mut().zip(&rows) {
+            let value = simd.splat_f32s(row[k]);
+            for (sum, weight) in sum.iter_mut().zip(weights) {
+                *sum = simd.mul_add_f32s(value, *weight, *sum);
+            }
+        }
+    }
+    for (r, sum) in sums.iter().enumerate().take(input.count - row) {
+        target.store::<S, V>(row + r, sum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Integers below 2²⁴ are exact in f32, so every order of summation agrees.
+    #[test]
+    fn equals_the_definition_on_every_shape() {
+        for (rows, inputs, outputs) in [(1, 1, 1), (5, 7, 33), (12, 48, 32), (31, 16, 70)] {
+            let value = |i: usize| ((i * 7919) % 23) as f32 - 11.0;
+            let weight: Vec<f32> = (0..outputs * inputs).map(value).collect();
+            let bias: Vec<f32> = (0..outputs).map(|i| value(i + 5)).collect();
+            let input: Vec<f32> = (0..rows * inputs).map(|i| value(i + 3)).collect();
+            let layer = Linear::new(inputs, weight.chunks(inputs), &bias);
+            let output = layer.apply(&input);
+            for (i, y) in output.iter().enumerate() {
+                let (r, o) = (i / outputs, i % outputs);
+                let expected: f32 = (0..inputs)
+                    .map(|k| input[r * inputs + k] * weight[o * inputs + k])
+                    .sum();
+                assert_eq!(*y, expected + bias[o], "row {r}, output {o}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_instruction_set_gives_the_same_bits() {
+        let value = |i: usize| ((i * 7919) % 1009) as f32 / 1009.0 - 0.3;
+        let weight: Vec<f32> = (0..70 * 192).map(value).collect();
+        let layer = Linear::new(192, weight.chunks(192), &[0.1; 70]);
+        let input: Vec<f32> = (0..17 * 192).map(value).collect();
+        let best = layer.apply(&input);
+        let mut output = vec![0.0; best.len()];
+        let mut apply = |run: &dyn Fn(Apply<'_>)| {
+            output.fill(0.0);
+            run(Apply {
+                layer: &layer,
+                input: Rows {
+                    values: &input,
+                    stride: 192,
+                    count: 17,
+                },
+                output: &mut output,
+            });
+            assert_eq!(output, best);
+        };
+        apply(&|work| Simd::vectorize(pulp::Scalar, work));
+        #[cfg(target_arch = "x86_64")]
+        if let Some(simd) = pulp::x86::V3::try_new() {
+            apply(&|work| Simd::vectorize(simd, work));
+        }
+    }
+
+    #[test]
+    fn a_row_has_the_same_bits_in_any_batch() {
+        let value = |i: usize| ((i * 7919) % 1009) as f32 / 1009.0 - 0.3;
+        let weight: Vec<f32> = (0..70 * 192).map(value).collect();
+        let layer = Linear::new(192, weight.chunks(192), &[0.1; 70]);
+        let input: Vec<f32> = (0..40 * 192).map(value).collect();
+        let all = layer.apply(&input);
+        for count in [1, 2, 3, 4, 11, 12, 13, 39] {
+            let part = layer.apply(&input[..count * 192]);
+            assert_eq!(part, all[..count * 70], "{count} rows");
+        }
+    }
+}

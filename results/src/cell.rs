@@ -1,0 +1,151 @@
+//! One line of a result: a cell of the audit with its bound.
+//!
+//! # Schema
+//! The fields and their order are the JSON contract `teda.audit/1` and the columns of `cells.csv`;
+//! scripts rely on both.
+
+use serde::{Deserialize, Serialize};
+use teda_core::{Error, Result};
+
+/// The outcome of one cell: a (dataset, mechanism, ε, neighbours, k, λ, attack) with its trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// The dataset's name.
+    pub dataset: String,
+    /// The mechanism's name.
+    pub mechanism: String,
+    /// The nominal ε as published, in `epsilon_unit`; none for a mechanism without one.
+    pub epsilon: Option<f64>,
+    /// What one nominal ε is spent on: `token`, `triple` or `text`.
+    pub epsilon_unit: Option<String>,
+    /// Which pairs of texts the candidate sets hold: `any-texts` or `one-token`.
+    pub neighbours: String,
+    /// Candidates a trial.
+    pub k: u32,
+    /// Sampling temperature of the candidate sets.
+    pub lambda: f64,
+    /// The attack's name.
+    pub attack: String,
+    /// Trials run, failed ones included.
+    pub trials: u64,
+    /// Trials whose secret was guessed.
+    pub hits: u64,
+    /// Trials without a release, scored by a random guess.
+    pub failed: u64,
+    /// `hits` / `trials`.
+    pub success_rate: f64,
+    /// Lower confidence limit of the success rate.
+    pub success_lower: f64,
+    /// Two-sided level of the confidence interval; the lower limit spends half of it.
+    pub alpha: f64,
+    /// δ of the (ε, δ) that the bound speaks of.
+    pub delta: f64,
+    /// The estimator's name.
+    pub estimator: String,
+    /// Lower bound on ε, natural logarithm.
+    pub empirical_epsilon: f64,
+    /// The greatest `empirical_epsilon` that this many trials can show.
+    pub ceiling: f64,
+    /// What the mechanism claims between whole texts under `neighbours`; none where it claims
+    /// nothing.
+    pub claimed_epsilon: Option<f64>,
+    /// How bound and claim compare: the name of a `teda_core::Verdict`.
+    pub verdict: String,
+    /// Wall-clock seconds spent on the cell; none where they are not known (a resumed run).
+    pub seconds: Option<f64>,
+}
+
+impl Cell {
+    /// Refuses numbers that JSON cannot hold, which would read back as nothing.
+    ///
+    /// # Errors
+    /// Failed, with the cell and the field.
+    pub(crate) fn check(&self) -> Result<()> {
+        let numbers = [
+            ("epsilon", self.epsilon),
+            ("lambda", Some(self.lambda)),
+            ("success_rate", Some(self.success_rate)),
+            ("success_lower", Some(self.success_lower)),
+            ("alpha", Some(self.alpha)),
+            ("delta", Some(self.delta)),
+            ("empirical_epsilon", Some(self.empirical_epsilon)),
+            ("ceiling", Some(self.ceiling)),
+            ("claimed_epsilon", self.claimed_epsilon),
+            ("seconds", self.seconds),
+        ];
+        for (field, value) in numbers {
+            if let Some(value) = value.filter(|v| !v.is_finite()) {
+                return Err(Error::failed(format!(
+                    "cell {} × {} × {}: {field} is {value}, which no result file can hold",
+                    self.dataset, self.mechanism, self.attack
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The cell of the contract in DESIGN.md.
+    #[cfg(test)]
+    pub(crate) fn example() -> Self {
+        Self {
+            dataset: "snips".into(),
+            mechanism: "privrewrite".into(),
+            epsilon: Some(2.0),
+            epsilon_unit: Some("text".into()),
+            neighbours: "one-token".into(),
+            k: 2,
+            lambda: -10000.0,
+            attack: "embedding".into(),
+            trials: 10000,
+            hits: 6123,
+            failed: 0,
+            success_rate: 0.6123,
+            success_lower: 0.5996,
+            alpha: 0.01,
+            delta: 0.0,
+            estimator: "clopper-pearson".into(),
+            empirical_epsilon: 0.4,
+            ceiling: 7.5427,
+            claimed_epsilon: Some(2.0),
+            verdict: "consistent".into(),
+            seconds: Some(41.2),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_json_of_a_cell_is_the_contract() {
+        let expected = concat!(
+            r#"{"dataset":"snips","mechanism":"privrewrite","epsilon":2.0,"epsilon_unit":"text","#,
+            r#""neighbours":"one-token","k":2,"lambda":-10000.0,"attack":"embedding","#,
+            r#""trials":10000,"hits":6123,"failed":0,"success_rate":0.6123,"success_lower":0.5996,"#,
+            r#""alpha":0.01,"delta":0.0,"estimator":"clopper-pearson","empirical_epsilon":0.4,"#,
+            r#""ceiling":7.5427,"claimed_epsilon":2.0,"verdict":"consistent","seconds":41.2}"#
+        );
+        assert_eq!(serde_json::to_string(&Cell::example()).unwrap(), expected);
+        let none = Cell {
+            epsilon: None,
+            epsilon_unit: None,
+            claimed_epsilon: None,
+            ..Cell::example()
+        };
+        let text = serde_json::to_string(&none).unwrap();
+        for field in ["epsilon", "epsilon_unit", "claimed_epsilon"] {
+            assert!(text.contains(&format!("\"{field}\":null")), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_infinite_number_is_refused_with_its_field() {
+        let cell = Cell {
+            claimed_epsilon: Some(f64::INFINITY),
+            ..Cell::example()
+        };
+        let error = cell.check().unwrap_err().to_string();
+        assert!(error.contains("claimed_epsilon is inf"), "{error}");
+    }
+}

@@ -1,0 +1,142 @@
+//! The JSON document of a run: what `--format json` prints and `result.json` holds.
+
+use crate::{Cell, atomic};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::Path;
+use teda_core::{Error, Result};
+
+const SCHEMA: &str = "teda.audit/1";
+
+/// All cells of a run.
+///
+/// # Schema
+/// `{"schema": "teda.audit/1", "run_dir": string or null, "cells": [`[`Cell`]`]}`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    schema: String,
+    /// The run directory as the user would name it; none where nothing was written.
+    pub run_dir: Option<String>,
+    /// The cells, in the order of the run's grid.
+    pub cells: Vec<Cell>,
+}
+
+#[derive(Deserialize)]
+struct SchemaOnly {
+    schema: Option<String>,
+}
+
+impl Document {
+    /// A document of these cells.
+    #[must_use]
+    pub fn new(run_dir: Option<String>, cells: Vec<Cell>) -> Self {
+        Self {
+            schema: SCHEMA.into(),
+            run_dir,
+            cells,
+        }
+    }
+
+    /// The document on one line, without a line feed.
+    ///
+    /// # Errors
+    /// Failed, if a number is infinite or NaN.
+    pub fn to_line(&self) -> Result<String> {
+        self.check()?;
+        serde_json::to_string(self).map_err(|e| Error::failed(format!("result document: {e}")))
+    }
+
+    /// Reads a document; `source` is what error messages call it.
+    ///
+    /// # Errors
+    /// Usage, if the text is no JSON, of another schema, or lacks a field.
+    pub fn parse(text: &str, source: &str) -> Result<Self> {
+        let usage = |e| Error::usage(format!("{source}: no teda result: {e}"));
+        let found: SchemaOnly = serde_json::from_str(text).map_err(usage)?;
+        match found.schema.as_deref() {
+            Some(SCHEMA) => serde_json::from_str(text).map_err(usage),
+            Some(other) => Err(Error::usage(format!(
+                "{source}: schema '{other}', but this teda reads '{SCHEMA}'"
+            ))),
+            None => Err(Error::usage(format!(
+                "{source}: no teda result: it has no \"schema\": \"{SCHEMA}\""
+            ))),
+        }
+    }
+
+    /// Writes the document, indented, in one step.
+    ///
+    /// # Errors
+    /// Failed, if a number is infinite or NaN or the file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        self.check()?;
+        let mut text = serde_json::to_string_pretty(self)
+            .map_err(|e| atomic::failed(path, "cannot write", &e))?;
+        text.push('\n');
+        atomic::write(path, text.as_bytes())
+    }
+
+    /// Reads a file written by [`Document::write`] or printed by `--format json`.
+    ///
+    /// # Errors
+    /// Usage, as [`Document::parse`], or if the file cannot be read.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = fs::read_to_string(path)
+            .map_err(|e| Error::usage(format!("{}: cannot read: {e}", path.display())))?;
+        Self::parse(&text, &path.display().to_string())
+    }
+
+    fn check(&self) -> Result<()> {
+        self.cells.iter().try_for_each(Cell::check)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_is_one_line_and_reads_back() {
+        let document = Document::new(Some("results/runs/x".into()), vec![Cell::example()]);
+        let line = document.to_line().unwrap();
+        assert!(line.starts_with(
+            r#"{"schema":"teda.audit/1","run_dir":"results/runs/x","cells":[{"dataset":"snips""#
+        ));
+        assert!(!line.contains('\n'));
+        assert_eq!(Document::parse(&line, "stdin").unwrap(), document);
+    }
+
+    #[test]
+    fn a_file_reads_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("result.json");
+        let document = Document::new(None, vec![Cell::example(), Cell::example()]);
+        document.write(&path).unwrap();
+        assert_eq!(Document::read(&path).unwrap(), document);
+    }
+
+    #[test]
+    fn other_documents_are_refused_by_name() {
+        let refused = |text: &str| Document::parse(text, "a.json").unwrap_err().to_string();
+        assert_eq!(
+            refused(r#"{"schema":"teda.audit/2","cells":7}"#),
+            "a.json: schema 'teda.audit/2', but this teda reads 'teda.audit/1'"
+        );
+        assert!(refused("{}").contains("it has no \"schema\""));
+        assert!(refused(r#"{"schema":"teda.audit/1","cells":[{}]}"#).contains("missing field"));
+        assert!(refused(r#"{"schema":"teda.au"#).contains("no teda result"));
+        assert!(refused("").contains("no teda result"));
+    }
+
+    #[test]
+    fn an_infinite_number_is_not_written() {
+        let mut cell = Cell::example();
+        cell.ceiling = f64::INFINITY;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("result.json");
+        let document = Document::new(None, vec![cell]);
+        assert!(document.to_line().is_err());
+        assert!(document.write(&path).is_err());
+        assert!(!path.exists());
+    }
+}

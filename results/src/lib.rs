@@ -1,0 +1,27 @@
+//! What a run leaves behind.
+//!
+//! A run directory holds `manifest.json` ([`Manifest`]), `trials.jsonl` while the run goes on
+//! ([`Journal`]) and `trials.parquet` once it is done ([`trials`]), `cells.csv` ([`cells_csv`]) and
+//! `result.json` ([`Document`]). [`RunDir`] names the directory and keeps a second process out.
+
+mod atomic;
+mod cell;
+pub mod cells_csv;
+mod document;
+mod journal;
+mod manifest;
+mod number;
+mod parquet;
+mod row;
+mod rundir;
+mod timestamp;
+pub mod trials;
+
+pub use cell::Cell;
+pub use document::Document;
+pub use journal::Journal;
+pub use manifest::{CellPlan, DatasetRecord, Machine, Manifest, ModelRecord, Status};
+pub use parquet::{Rows, Writer};
+pub use row::Row;
+pub use rundir::{RunDir, run_name};
+pub use timestamp::rfc3339_utc;

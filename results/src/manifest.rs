@@ -1,0 +1,329 @@
+//! `manifest.json`: what a run was asked to do, with what, and how far it came.
+
+use crate::atomic;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use teda_core::{Error, Guarantee, Result};
+
+const SCHEMA: &str = "teda.run/1";
+
+/// The manifest's name in the run directory.
+pub(crate) const FILE: &str = "manifest.json";
+
+/// Everything that makes a run what it is.
+///
+/// # Schema
+/// The JSON fields are these fields; `schema` is `teda.run/1`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    schema: String,
+    /// Version of teda that made the run.
+    pub version: String,
+    /// When the run began, RFC 3339 in UTC.
+    pub created: String,
+    /// How far the run came.
+    pub status: Status,
+    /// The whole configuration, seed included, as the caller serialises it.
+    pub config: serde_json::Value,
+    /// Which part of a divided run this is, `[I, N]`; none for an undivided one.
+    pub shard: Option<(u32, u32)>,
+    /// The datasets used.
+    pub datasets: Vec<DatasetRecord>,
+    /// The models used.
+    pub models: Vec<ModelRecord>,
+    /// Where the run was made.
+    pub machine: Machine,
+    /// The cells; their positions are the `cell` of the rows.
+    pub cells: Vec<CellPlan>,
+}
+
+/// How far a run came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// Begun and not ended: at work, or killed.
+    Running,
+    /// Ended early on request, with its rows written.
+    Interrupted,
+    /// All trials are done.
+    Complete,
+}
+
+/// A dataset as it was loaded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatasetRecord {
+    /// The name under which it was asked for.
+    pub name: String,
+    /// SHA-256 of the source, in hexadecimal.
+    pub sha256: String,
+    /// Distinct texts that candidates are drawn from.
+    pub texts: u64,
+    /// Rows of the source.
+    pub rows: u64,
+    /// Rows that repeat an earlier text.
+    pub merged: u64,
+    /// Rows without text.
+    pub empty: u64,
+    /// Licence of the texts.
+    pub licence: String,
+}
+
+/// A model as it was loaded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelRecord {
+    /// The name under which it was asked for.
+    pub name: String,
+    /// SHA-256 of the weights, in hexadecimal.
+    pub sha256: String,
+}
+
+/// The machine of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Operating system.
+    pub os: String,
+    /// Processor architecture.
+    pub arch: String,
+    /// Threads the machine can run at once.
+    pub cpus: u32,
+}
+
+impl Machine {
+    /// This machine.
+    #[must_use]
+    pub fn current() -> Self {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            os: std::env::consts::OS.into(),
+            arch: std::env::consts::ARCH.into(),
+            cpus: u32::try_from(cpus).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+/// A cell as planned: [`Cell`](crate::Cell) without its results.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellPlan {
+    /// The dataset's name.
+    pub dataset: String,
+    /// The mechanism's name.
+    pub mechanism: String,
+    /// The nominal ε as published, in `epsilon_unit`.
+    pub epsilon: Option<f64>,
+    /// What one nominal ε is spent on.
+    pub epsilon_unit: Option<String>,
+    /// Which pairs of texts the candidate sets hold.
+    pub neighbours: String,
+    /// Candidates a trial.
+    pub k: u32,
+    /// Sampling temperature of the candidate sets.
+    pub lambda: f64,
+    /// The attack's name.
+    pub attack: String,
+    /// Trials asked for.
+    pub trials: u64,
+    /// Two-sided level of the confidence interval.
+    pub alpha: f64,
+    /// δ of the (ε, δ) that the bound will speak of.
+    pub delta: f64,
+    /// The estimator's name.
+    pub estimator: String,
+    /// The mechanism's claim in its own unit; none for a mechanism without one.
+    pub guarantee: Option<Guarantee>,
+    /// ε of that claim between whole texts under `neighbours`; none where nothing follows.
+    pub claimed_epsilon: Option<f64>,
+    /// δ that goes with `claimed_epsilon`.
+    pub claimed_delta: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct SchemaOnly {
+    schema: Option<String>,
+}
+
+impl Manifest {
+    /// The manifest of a run that begins: running, undivided, on this machine, with nothing listed.
+    #[must_use]
+    pub fn new(version: &str, created: &str, config: serde_json::Value) -> Self {
+        Self {
+            schema: SCHEMA.into(),
+            version: version.into(),
+            created: created.into(),
+            status: Status::Running,
+            config,
+            shard: None,
+            datasets: Vec::new(),
+            models: Vec::new(),
+            machine: Machine::current(),
+            cells: Vec::new(),
+        }
+    }
+
+    /// Writes `manifest.json` in `dir`, in one step.
+    ///
+    /// # Errors
+    /// Failed, if the file cannot be written or a number in it is infinite or NaN.
+    pub fn save(&self, dir: &Path) -> Result<()> {
+        let path = dir.join(FILE);
+        let unwritable = |e| atomic::failed(&path, "cannot write", &e);
+        let mut text = serde_json::to_string_pretty(self).map_err(unwritable)?;
+        // JSON has no infinity: an infinite ε would be written as null and read back as none.
+        if serde_json::from_str::<Self>(&text).map_err(unwritable)? != *self {
+            return Err(atomic::failed(
+                &path,
+                "cannot write",
+                &"a number in it is infinite or NaN",
+            ));
+        }
+        text.push('\n');
+        atomic::write(&path, text.as_bytes())
+    }
+
+    /// Reads `manifest.json` in `dir`.
+    ///
+    /// # Errors
+    /// Usage, if `dir` has none or it is of another schema; failed, if it cannot be read or is
+    /// damaged.
+    pub fn load(dir: &Path) -> Result<Self> {
+        let path = dir.join(FILE);
+        let text = fs::read_to_string(&path).map_err(|e| match e.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => Error::usage(format!(
+                "{}: no run of teda: there is no {FILE}",
+                dir.display()
+            )),
+            _ => atomic::failed(&path, "cannot read", &e),
+        })?;
+        let damaged = |e| atomic::failed(&path, "damaged, so this run cannot be read", &e);
+        let found: SchemaOnly = serde_json::from_str(&text).map_err(damaged)?;
+        match found.schema.as_deref() {
+            Some(SCHEMA) => serde_json::from_str(&text).map_err(damaged),
+            other => Err(Error::usage(format!(
+                "{}: schema '{}', but this teda reads '{SCHEMA}'",
+                path.display(),
+                other.unwrap_or("(none)")
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use teda_core::{Basis, Neighbours, Unit};
+
+    fn example() -> Manifest {
+        Manifest {
+            shard: Some((1, 4)),
+            datasets: vec![DatasetRecord {
+                name: "snips".into(),
+                sha256: "00ff".into(),
+                texts: 10,
+                rows: 12,
+                merged: 1,
+                empty: 1,
+                licence: "CC0-1.0".into(),
+            }],
+            models: vec![ModelRecord {
+                name: "builtin".into(),
+                sha256: "ab".into(),
+            }],
+            cells: vec![CellPlan {
+                dataset: "snips".into(),
+                mechanism: "krr".into(),
+                epsilon: Some(0.1),
+                epsilon_unit: Some("text".into()),
+                neighbours: "any-texts".into(),
+                k: 2,
+                lambda: -10000.0,
+                attack: "exact".into(),
+                trials: 1000,
+                alpha: 0.01,
+                delta: 0.0,
+                estimator: "clopper-pearson".into(),
+                guarantee: Some(Guarantee {
+                    epsilon: 0.1,
+                    delta: 0.0,
+                    unit: Unit::Text,
+                    neighbours: Neighbours::AnyTexts,
+                    basis: Basis::Proven,
+                }),
+                claimed_epsilon: Some(0.1),
+                claimed_delta: Some(0.0),
+            }],
+            ..Manifest::new(
+                "0.1.0",
+                "2026-11-21T12:04:05Z",
+                serde_json::json!({"seed": u64::MAX, "mech": ["krr"]}),
+            )
+        }
+    }
+
+    #[test]
+    fn a_manifest_reads_back_and_its_status_changes() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut manifest = example();
+        manifest.save(dir.path()).unwrap();
+        assert_eq!(Manifest::load(dir.path()).unwrap(), manifest);
+        manifest.status = Status::Complete;
+        manifest.save(dir.path()).unwrap();
+        assert_eq!(Manifest::load(dir.path()).unwrap(), manifest);
+        let text = fs::read_to_string(dir.path().join(FILE)).unwrap();
+        for part in [
+            "\"schema\": \"teda.run/1\"",
+            "\"status\": \"complete\"",
+            "\"seed\": 18446744073709551615",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_truncation_is_a_clear_error() {
+        let dir = tempfile::tempdir().unwrap();
+        example().save(dir.path()).unwrap();
+        let path = dir.path().join(FILE);
+        let text = fs::read_to_string(&path).unwrap();
+        for length in (0..text.trim_end().len()).filter(|&i| text.is_char_boundary(i)) {
+            fs::write(&path, &text[..length]).unwrap();
+            let error = Manifest::load(dir.path()).unwrap_err().to_string();
+            assert!(error.contains("manifest.json: damaged"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_missing_or_foreign_manifest_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        for missing in [dir.path().to_owned(), dir.path().join("none")] {
+            let error = Manifest::load(&missing).unwrap_err();
+            assert!(matches!(&error, Error::Usage(m) if m.contains("no run of teda")));
+        }
+        let refused = |text: &str| {
+            fs::write(dir.path().join(FILE), text).unwrap();
+            Manifest::load(dir.path()).unwrap_err()
+        };
+        let error = refused(r#"{"schema":"teda.run/2","cells":3}"#);
+        assert!(
+            matches!(&error, Error::Usage(m) if m.contains("'teda.run/2'")),
+            "{error}"
+        );
+        let error = refused(r#"{"name":"something else"}"#);
+        assert!(
+            matches!(&error, Error::Usage(m) if m.contains("(none)")),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn an_infinite_number_is_not_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut manifest = example();
+        manifest.cells[0].lambda = f64::NEG_INFINITY;
+        assert!(manifest.save(dir.path()).is_err());
+        // An optional number would read back as none, which would be worse than an error.
+        manifest.cells[0].lambda = 0.0;
+        manifest.cells[0].epsilon = Some(f64::INFINITY);
+        assert!(manifest.save(dir.path()).is_err());
+    }
+}

@@ -1,0 +1,412 @@
+//! `trials.parquet`: the rows of a finished run, a group at a time.
+//!
+//! # Schema
+//! Columns `cell` UInt32, `trial` UInt64, `candidates` List(UInt32), `secret` UInt32, `release`
+//! String, `guess` UInt32, `hit` Boolean, `margin` Float64, `error` String, none but `error` with
+//! nulls; their meaning is [`Row`]'s. Compressed with zstd; the file's metadata has
+//! `teda.schema` = `teda.trials/1`. The same rows in the same order make the same bytes.
+
+use crate::{Row, atomic};
+use polars::prelude::*;
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::vec;
+use teda_core::Result;
+
+/// The file's name in the run directory.
+pub(crate) const FILE: &str = "trials.parquet";
+
+const SCHEMA_KEY: &str = "teda.schema";
+const SCHEMA: &str = "teda.trials/1";
+
+/// A row group ends after this many rows …
+const GROUP_ROWS: usize = 100_000;
+/// … or this many bytes of text, so that long releases cannot fill the memory.
+const GROUP_TEXT: usize = 64 << 20;
+
+/// Writes rows to a `trials.parquet` that is there whole or not at all.
+///
+/// A writer dropped before [`Writer::finish`] leaves only `trials.parquet.tmp`, which the next one
+/// overwrites.
+pub struct Writer {
+    path: PathBuf,
+    temporary: PathBuf,
+    parquet: BatchedWriter<BufWriter<File>>,
+    file: File,
+    group: Group,
+}
+
+impl Writer {
+    /// Begins the file in the run directory `dir`.
+    ///
+    /// # Errors
+    /// Failed, if it cannot be created.
+    pub fn create(dir: &Path) -> Result<Self> {
+        let path = dir.join(FILE);
+        let temporary = atomic::temporary(&path);
+        let unwritable = |e: &dyn std::fmt::Display| atomic::failed(&temporary, "cannot create", e);
+        let file = File::create(&temporary).map_err(|e| unwritable(&e))?;
+        let handle = file.try_clone().map_err(|e| unwritable(&e))?;
+        let metadata = KeyValueMetadata::from_static(vec![(SCHEMA_KEY.into(), SCHEMA.into())]);
+        let parquet = ParquetWriter::new(BufWriter::new(handle))
+            .with_compression(ParquetCompression::Zstd(None))
+            .with_key_value_metadata(Some(metadata))
+            .batched(&schema())
+            .map_err(|e| unwritable(&e))?;
+        Ok(Self {
+            path,
+            temporary,
+            parquet,
+            file,
+            group: Group::default(),
+        })
+    }
+
+    /// Appends a row.
+    ///
+    /// # Errors
+    /// Failed, if a row group cannot be written.
+    pub fn push(&mut self, row: Row) -> Result<()> {
+        self.group.push(row);
+        if self.group.is_full() {
+            self.write_group()?;
+        }
+        Ok(())
+    }
+
+    /// Completes the file and puts it in place of any earlier one.
+    ///
+    /// # Errors
+    /// Failed, if it cannot be written; an earlier file is then as it was.
+    pub fn finish(mut self) -> Result<()> {
+        if self.group.rows() > 0 {
+            self.write_group()?;
+        }
+        let written = self.parquet.finish().map_err(|e| e.to_string());
+        // Without the sync a power cut after the rename can leave an empty file where the rows were.
+        let synced = written.and_then(|_| self.file.sync_all().map_err(|e| e.to_string()));
+        synced.map_err(|e| atomic::failed(&self.temporary, "cannot write", &e))?;
+        fs::rename(&self.temporary, &self.path)
+            .map_err(|e| atomic::failed(&self.path, "cannot put in place", &e))
+    }
+
+    fn write_group(&mut self) -> Result<()> {
+        std::mem::take(&mut self.group)
+            .into_frame()
+            .and_then(|frame| self.parquet.write_batch(&frame))
+            .map_err(|e| atomic::failed(&self.temporary, "cannot write", &e))
+    }
+}
+
+/// The columns and their types.
+fn schema() -> Schema {
+    let list = DataType::List(Box::new(DataType::UInt32));
+    Schema::from_iter([
+        Field::new("cell".into(), DataType::UInt32),
+        Field::new("trial".into(), DataType::UInt64),
+        Field::new("candidates".into(), list),
+        Field::new("secret".into(), DataType::UInt32),
+        Field::new("release".into(), DataType::String),
+        Field::new("guess".into(), DataType::UInt32),
+        Field::new("hit".into(), DataType::Boolean),
+        Field::new("margin".into(), DataType::Float64),
+        Field::new("error".into(), DataType::String),
+    ])
+}
+
+/// The rows of a group to be, column by column.
+#[derive(Default)]
+struct Group {
+    cell: Vec<u32>,
+    trial: Vec<u64>,
+    candidates: Vec<Vec<u32>>,
+    secret: Vec<u32>,
+    release: Vec<String>,
+    guess: Vec<u32>,
+    hit: Vec<bool>,
+    margin: Vec<f64>,
+    error: Vec<Option<String>>,
+    /// Bytes of all text above.
+    text: usize,
+}
+
+impl Group {
+    fn rows(&self) -> usize {
+        self.cell.len()
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows() >= GROUP_ROWS || self.text >= GROUP_TEXT
+    }
+
+    fn push(&mut self, row: Row) {
+        self.text += row.release.len() + row.error.as_ref().map_or(0, String::len);
+        self.cell.push(row.cell);
+        self.trial.push(row.trial);
+        self.candidates.push(row.candidates);
+        self.secret.push(row.secret);
+        self.release.push(row.release);
+        self.guess.push(row.guess);
+        self.hit.push(row.hit);
+        self.margin.push(row.margin);
+        self.error.push(row.error);
+    }
+
+    fn into_frame(self) -> PolarsResult<DataFrame> {
+        let rows = self.rows();
+        let values = self.candidates.iter().map(Vec::len).sum();
+        let mut candidates = ListPrimitiveChunkedBuilder::<UInt32Type>::new(
+            "candidates".into(),
+            rows,
+            values,
+            DataType::UInt32,
+        );
+        for set in &self.candidates {
+            candidates.append_slice(set);
+        }
+        let columns = vec![
+            Column::new("cell".into(), self.cell),
+            Column::new("trial".into(), self.trial),
+            candidates.finish().into_column(),
+            Column::new("secret".into(), self.secret),
+            Column::new("release".into(), self.release),
+            Column::new("guess".into(), self.guess),
+            Column::new("hit".into(), self.hit),
+            Column::new("margin".into(), self.margin),
+            Column::new("error".into(), self.error),
+        ];
+        DataFrame::new(rows, columns)
+    }
+}
+
+/// The rows of a `trials.parquet` in their order, in the memory of one row group.
+pub struct Rows {
+    path: PathBuf,
+    /// The whole file's metadata, and the number of its next row group.
+    metadata: FileMetadataRef,
+    next: usize,
+    current: vec::IntoIter<Row>,
+}
+
+impl Rows {
+    /// Opens the file in the run directory `dir`.
+    ///
+    /// # Errors
+    /// Failed, if it cannot be read, is damaged or of another schema.
+    pub fn open(dir: &Path) -> Result<Self> {
+        let path = dir.join(FILE);
+        let file = File::open(&path).map_err(|e| atomic::failed(&path, "cannot read", &e))?;
+        let damaged = |e: &dyn std::fmt::Display| atomic::failed(&path, "damaged", e);
+        let metadata =
+            caught(|| ParquetReader::new(file).get_metadata().cloned()).map_err(|e| damaged(&e))?;
+        let pairs = metadata.key_value_metadata().iter().flatten();
+        let found = pairs
+            .filter(|pair| pair.key == SCHEMA_KEY)
+            .find_map(|pair| pair.value.as_ref());
+        if found.is_none_or(|schema| schema != SCHEMA) {
+            let found = found.map_or("(none)", String::as_str);
+            let what = format!("schema '{found}', but this teda reads '{SCHEMA}'");
+            return Err(atomic::failed(&path, "cannot read", &what));
+        }
+        Ok(Self {
+            path,
+            metadata,
+            next: 0,
+            current: Vec::new().into_iter(),
+        })
+    }
+
+    /// Reads row group `number`.
+    ///
+    /// The reader is shown a file of this one group: asked for a slice of the whole file it would
+    /// decode every group before the slice as well.
+    fn group(&self, number: usize) -> Result<Vec<Row>> {
+        let group = self.metadata.row_groups[number].clone();
+        let metadata = FileMetadata {
+            num_rows: group.num_rows(),
+            row_groups: vec![group],
+            ..FileMetadata::clone(&self.metadata)
+        };
+        let file =
+            File::open(&self.path).map_err(|e| atomic::failed(&self.path, "cannot read", &e))?;
+        caught(|| {
+            let mut reader = ParquetReader::new(file).set_rechunk(true);
+            reader.set_metadata(Arc::new(metadata));
+            rows(&reader.finish()?)
+        })
+        .map_err(|e| atomic::failed(&self.path, &format!("row group {number} is damaged"), &e))
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<Row>;
+
+    fn next(&mut self) -> Option<Result<Row>> {
+        loop {
+            if let Some(row) = self.current.next() {
+                return Some(Ok(row));
+            }
+            if self.next == self.metadata.row_groups.len() {
+                return None;
+            }
+            let group = self.group(self.next);
+            self.next += 1;
+            match group {
+                Ok(rows) => self.current = rows.into_iter(),
+                Err(e) => return Some(Err(e)),
+            }
+        }
+    }
+}
+
+/// Runs polars on a file that may be damaged: it panics on some damage, which is an error here.
+fn caught<T>(read: impl FnOnce() -> PolarsResult<T>) -> PolarsResult<T> {
+    catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|_| Err(polars_err!(ComputeError: "the Parquet reader gave up")))
+}
+
+/// The rows of a frame, which must have the columns of [`schema`] and nulls in `error` alone.
+fn rows(frame: &DataFrame) -> PolarsResult<Vec<Row>> {
+    let column = |name: &str| {
+        let column = frame.column(name)?;
+        match column.null_count() {
+            0 => Ok(column),
+            nulls => Err(polars_err!(ComputeError: "column '{name}' has {nulls} nulls")),
+        }
+    };
+    let mut cells = column("cell")?.u32()?.no_null_iter();
+    let mut trials = column("trial")?.u64()?.no_null_iter();
+    let mut secrets = column("secret")?.u32()?.no_null_iter();
+    let mut releases = column("release")?.str()?.no_null_iter();
+    let mut guesses = column("guess")?.u32()?.no_null_iter();
+    let mut hits = column("hit")?.bool()?.no_null_iter();
+    let mut margins = column("margin")?.f64()?.no_null_iter();
+    let mut errors = frame.column("error")?.str()?.iter();
+    let candidates = column("candidates")?.list()?;
+    let (bounds, flat) = (candidates.offsets()?, candidates.get_inner());
+    let flat = flat.u32()?.cont_slice()?;
+    let mut sets = bounds
+        .windows(2)
+        .map(|pair| &flat[pair[0] as usize..pair[1] as usize]);
+    let mut row = || {
+        Some(Row {
+            cell: cells.next()?,
+            trial: trials.next()?,
+            candidates: sets.next()?.to_vec(),
+            secret: secrets.next()?,
+            release: releases.next()?.to_owned(),
+            guess: guesses.next()?,
+            hit: hits.next()?,
+            margin: margins.next()?,
+            error: errors.next()?.map(str::to_owned),
+        })
+    };
+    Ok(std::iter::from_fn(&mut row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(dir: &Path, trials: std::ops::Range<u64>) -> Vec<Row> {
+        let rows: Vec<Row> = trials.map(Row::example).collect();
+        let mut writer = Writer::create(dir).unwrap();
+        rows.iter()
+            .for_each(|row| writer.push(row.clone()).unwrap());
+        writer.finish().unwrap();
+        rows
+    }
+
+    fn read(dir: &Path) -> Result<Vec<Row>> {
+        Rows::open(dir)?.collect()
+    }
+
+    #[test]
+    fn rows_read_back_whatever_their_number() {
+        let dir = tempfile::tempdir().unwrap();
+        let full = GROUP_ROWS as u64;
+        for count in [0, 1, 7, full - 1, full, full + 1, 2 * full + 5] {
+            let rows = write(dir.path(), 0..count);
+            assert!(read(dir.path()).unwrap() == rows, "{count} rows");
+        }
+        assert_eq!(Rows::open(dir.path()).unwrap().metadata.row_groups.len(), 3);
+    }
+
+    #[test]
+    fn the_same_rows_make_the_same_bytes() {
+        let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for dir in [&a, &b] {
+            write(dir.path(), 0..GROUP_ROWS as u64 + 500);
+        }
+        let bytes = |dir: &tempfile::TempDir| fs::read(dir.path().join(FILE)).unwrap();
+        assert!(bytes(&a) == bytes(&b));
+    }
+
+    #[test]
+    fn long_releases_end_a_group_early() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = Writer::create(dir.path()).unwrap();
+        let long = Row {
+            release: "x".repeat(GROUP_TEXT / 2),
+            ..Row::example(0)
+        };
+        for _ in 0..3 {
+            writer.push(long.clone()).unwrap();
+        }
+        writer.finish().unwrap();
+        let rows = Rows::open(dir.path()).unwrap();
+        assert_eq!(rows.metadata.row_groups.len(), 2);
+        assert!(rows.map(Result::unwrap).all(|row| row == long));
+    }
+
+    #[test]
+    fn an_unfinished_file_leaves_the_earlier_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let rows = write(dir.path(), 0..10);
+        let mut writer = Writer::create(dir.path()).unwrap();
+        writer.push(Row::example(11)).unwrap();
+        drop(writer);
+        assert_eq!(read(dir.path()).unwrap(), rows);
+    }
+
+    #[test]
+    fn every_truncation_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), 0..50);
+        let path = dir.path().join(FILE);
+        let whole = fs::read(&path).unwrap();
+        for length in (0..whole.len()).step_by(1) {
+            fs::write(&path, &whole[..length]).unwrap();
+            let error = read(dir.path()).unwrap_err().to_string();
+            assert!(error.contains("trials.parquet: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn damaged_columns_are_an_error_or_harmless_but_never_a_panic() {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), 0..50);
+        let path = dir.path().join(FILE);
+        let whole = fs::read(&path).unwrap();
+        let mut errors = 0;
+        for position in (0..whole.len() / 3).step_by(3) {
+            let mut damaged = whole.clone();
+            damaged[position] ^= 0x55;
+            fs::write(&path, &damaged).unwrap();
+            errors += usize::from(read(dir.path()).is_err());
+        }
+        assert!(errors > 0);
+    }
+
+    #[test]
+    fn a_foreign_parquet_file_is_refused_by_schema() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut frame = DataFrame::new(1, vec![Column::new("a".into(), [1_u32])]).unwrap();
+        let file = File::create(dir.path().join(FILE)).unwrap();
+        ParquetWriter::new(file).finish(&mut frame).unwrap();
+        let error = read(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("schema '(none)'"), "{error}");
+    }
+}

@@ -1,0 +1,99 @@
+//! One trial.
+
+use crate::number;
+use serde::{Deserialize, Serialize};
+
+/// One trial of one cell: a line of `trials.jsonl`, a row of `trials.parquet`.
+///
+/// # Schema
+/// In JSON the fields have one-letter names, since they are written millions of times:
+/// `{"c":cell,"t":trial,"k":[candidates],"s":secret,"r":release,"g":guess,"h":hit,"m":margin}`, with
+/// `"e":error` where there is one. In Parquet they have their full names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Position of the cell in the manifest's `cells`.
+    #[serde(rename = "c")]
+    pub cell: u32,
+    /// The trial's number within the cell, from 0.
+    #[serde(rename = "t")]
+    pub trial: u64,
+    /// The candidate texts, as positions in the dataset.
+    #[serde(rename = "k")]
+    pub candidates: Vec<u32>,
+    /// The text that was rewritten, as a position in `candidates`.
+    #[serde(rename = "s")]
+    pub secret: u32,
+    /// What the mechanism let out; empty where it failed.
+    #[serde(rename = "r")]
+    pub release: String,
+    /// The attack's guess, as a position in `candidates`.
+    #[serde(rename = "g")]
+    pub guess: u32,
+    /// Whether the guess is the secret.
+    #[serde(rename = "h")]
+    pub hit: bool,
+    /// Score of the guess less the next best score, in the attack's own unit; infinite where the
+    /// attack is certain.
+    #[serde(rename = "m", with = "number")]
+    pub margin: f64,
+    /// Why there is no release, if there is none.
+    #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Row {
+    /// A row that differs with `trial` in every field, with awkward text in it.
+    #[cfg(test)]
+    pub(crate) fn example(trial: u64) -> Self {
+        let small = trial as u32;
+        Self {
+            cell: small % 3,
+            trial,
+            candidates: (0..2 + small % 4).map(|i| i * 17 + small).collect(),
+            secret: small % 2,
+            release: match trial % 4 {
+                0 => String::new(),
+                1 => "line one\nline \"two\" \\ \u{2028}".into(),
+                2 => format!("was läuft 🎵 im kino {trial}"),
+                _ => format!("play song number {trial}"),
+            },
+            guess: small % 3 % 2,
+            hit: small % 2 == small % 3 % 2,
+            margin: match trial % 5 {
+                0 => f64::INFINITY,
+                1 => -0.0,
+                _ => trial as f64 * 0.1,
+            },
+            error: trial
+                .is_multiple_of(4)
+                .then(|| format!("no answer to {trial}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_one_short_line() {
+        let row = Row {
+            error: None,
+            ..Row::example(2)
+        };
+        assert_eq!(
+            serde_json::to_string(&row).unwrap(),
+            r#"{"c":2,"t":2,"k":[2,19,36,53],"s":0,"r":"was läuft 🎵 im kino 2","g":0,"h":true,"m":0.2}"#
+        );
+    }
+
+    #[test]
+    fn every_row_reads_back() {
+        for trial in 0..40 {
+            let row = Row::example(trial);
+            let text = serde_json::to_string(&row).unwrap();
+            assert!(!text.contains('\n'));
+            assert_eq!(serde_json::from_str::<Row>(&text).unwrap(), row);
+        }
+    }
+}

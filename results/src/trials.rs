@@ -1,0 +1,183 @@
+//! The rows of a run from its first trial to its finished file.
+//!
+//! While a run goes on they are in the [`Journal`], since lines can be appended and cut and a
+//! Parquet file cannot; when it is done they become `trials.parquet`. The journal is removed last:
+//! whenever a process is killed, one of the two holds all rows.
+
+use crate::{Journal, Row, Rows, Writer, atomic, journal, parquet};
+use std::fs;
+use std::path::Path;
+use teda_core::{Error, Result};
+
+/// Turns the journal into `trials.parquet`, in constant memory, and removes it.
+///
+/// Killed at any moment and called again after [`resume`], it ends with the same bytes.
+///
+/// # Errors
+/// Failed, if the journal is damaged or a file cannot be written; the journal is then kept.
+pub fn finish(mut journal: Journal) -> Result<()> {
+    journal.flush()?;
+    let dir = journal.dir().to_owned();
+    // Some systems do not remove a file that is open.
+    drop(journal);
+    let mut writer = Writer::create(&dir)?;
+    for row in journal::Lines::open(&dir)? {
+        writer.push(row?)?;
+    }
+    writer.finish()?;
+    let path = dir.join(journal::FILE);
+    fs::remove_file(&path).map_err(|e| atomic::failed(&path, "cannot remove", &e))
+}
+
+/// Opens the rows of an earlier run to go on with them, after handing each to `each`.
+///
+/// A run that was killed after its trials were finished has its journal made anew, so that a
+/// caller need not tell the cases apart.
+///
+/// # Errors
+/// As [`Journal::resume`], and failed if `trials.parquet` cannot be read.
+pub fn resume(dir: &Path, each: impl FnMut(Row) -> Result<()>) -> Result<Journal> {
+    if !dir.join(journal::FILE).exists() && dir.join(parquet::FILE).exists() {
+        Journal::restore(dir, Rows::open(dir)?)?;
+    }
+    Journal::resume(dir, each)
+}
+
+/// The rows of a run, finished or not, in the order in which they were made.
+///
+/// # Errors
+/// Usage, if there are none; failed, as each row's own result, if a file cannot be read or is
+/// damaged.
+pub fn rows(dir: &Path) -> Result<Box<dyn Iterator<Item = Result<Row>>>> {
+    // A journal beside a finished file is a conversion that was killed at its very end, or a
+    // resumed run: either way the journal has every row.
+    if dir.join(journal::FILE).exists() {
+        Ok(Box::new(journal::Lines::open(dir)?))
+    } else if dir.join(parquet::FILE).exists() {
+        Ok(Box::new(Rows::open(dir)?))
+    } else {
+        Err(Error::usage(format!(
+            "{}: no trials: there is neither {} nor {}",
+            dir.display(),
+            parquet::FILE,
+            journal::FILE
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn examples(trials: std::ops::Range<u64>) -> Vec<Row> {
+        trials.map(Row::example).collect()
+    }
+
+    fn journal(dir: &Path, rows: &[Row]) -> Journal {
+        let mut journal = Journal::create(dir).unwrap();
+        rows.iter().for_each(|row| journal.append(row).unwrap());
+        journal.flush().unwrap();
+        journal
+    }
+
+    fn resumed(dir: &Path) -> (Vec<Row>, Journal) {
+        let mut found = Vec::new();
+        let journal = resume(dir, |row| {
+            found.push(row);
+            Ok(())
+        });
+        (found, journal.unwrap())
+    }
+
+    fn read(dir: &Path) -> Vec<Row> {
+        rows(dir).unwrap().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn a_finished_run_has_its_rows_in_one_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let all = examples(0..1000);
+        let journal = journal(dir.path(), &all);
+        assert_eq!(read(dir.path()), all);
+        finish(journal).unwrap();
+        assert_eq!(read(dir.path()), all);
+        let names: Vec<_> = fs::read_dir(dir.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert_eq!(names, [parquet::FILE]);
+    }
+
+    #[test]
+    fn a_kill_at_any_step_ends_with_the_same_bytes() {
+        let all = examples(0..1000);
+        let (expected, lines) = {
+            let dir = tempfile::tempdir().unwrap();
+            let journal = journal(dir.path(), &all);
+            let lines = fs::read(dir.path().join(journal::FILE)).unwrap();
+            finish(journal).unwrap();
+            (fs::read(dir.path().join(parquet::FILE)).unwrap(), lines)
+        };
+        let temporary = "trials.parquet.tmp";
+        // What a killed process may leave: half a row, half a file, both whole files, one of them.
+        let states: [&[(&str, &[u8])]; 5] = [
+            &[(journal::FILE, &lines[..lines.len() / 2])],
+            &[
+                (journal::FILE, &lines),
+                (temporary, &expected[..expected.len() / 2]),
+            ],
+            &[(journal::FILE, &lines), (parquet::FILE, &expected)],
+            &[(parquet::FILE, &expected)],
+            &[
+                (parquet::FILE, &expected),
+                ("trials.jsonl.tmp", &lines[..lines.len() / 2]),
+            ],
+        ];
+        for state in states {
+            let dir = tempfile::tempdir().unwrap();
+            for (name, bytes) in state {
+                fs::write(dir.path().join(name), bytes).unwrap();
+            }
+            let (found, mut journal) = resumed(dir.path());
+            assert_eq!(found, all[..found.len()]);
+            for row in &all[found.len()..] {
+                journal.append(row).unwrap();
+            }
+            finish(journal).unwrap();
+            assert!(fs::read(dir.path().join(parquet::FILE)).unwrap() == expected);
+            assert!(!dir.path().join(journal::FILE).exists());
+        }
+    }
+
+    #[test]
+    fn a_finished_run_can_be_extended() {
+        let dir = tempfile::tempdir().unwrap();
+        let all = examples(0..20);
+        finish(journal(dir.path(), &all[..10])).unwrap();
+        let (found, mut journal) = resumed(dir.path());
+        assert_eq!(found, all[..10]);
+        all[10..]
+            .iter()
+            .for_each(|row| journal.append(row).unwrap());
+        finish(journal).unwrap();
+        assert_eq!(read(dir.path()), all);
+    }
+
+    #[test]
+    fn a_damaged_journal_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = journal(dir.path(), &examples(0..5));
+        let path = dir.path().join(journal::FILE);
+        let damaged = fs::read_to_string(&path).unwrap().replacen('{', "(", 1);
+        fs::write(&path, &damaged).unwrap();
+        assert!(finish(journal).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), damaged);
+        assert!(!dir.path().join(parquet::FILE).exists());
+    }
+
+    #[test]
+    fn no_trials_are_an_error_of_the_request() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(matches!(rows(dir.path()), Err(Error::Usage(m)) if m.contains("no trials")));
+    }
+}

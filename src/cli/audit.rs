@@ -1,0 +1,346 @@
+//! `teda audit`: the main job.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::{Args, ValueEnum};
+use teda_core::{Error, Neighbours, Result};
+use teda_datasets::Request;
+use teda_results::{Document, cells_csv};
+
+use super::Outcome;
+use super::output::{Format, print, table};
+use crate::config::Config;
+use crate::run::{Ended, Pace, Prepared, resume};
+use crate::table as results;
+
+/// Measures an empirical epsilon: who can tell which of k texts was rewritten?
+///
+/// Runs every combination of the lists given. Results go to standard output and, with every trial,
+/// to a run directory; progress goes to standard error.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub struct Arguments {
+    /// Mechanisms to audit (see `teda list mechanisms`)
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', required_unless_present = "resume")]
+    mech: Vec<String>,
+    /// Nominal epsilons to run; each mechanism's own grid when left out
+    #[arg(long, value_name = "E,…", value_delimiter = ',', allow_negative_numbers = true)]
+    epsilon: Option<Vec<f64>>,
+    #[command(flatten)]
+    data: DataArguments,
+    /// Attacks, all on the same releases (see `teda list attacks`)
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "embedding")]
+    attack: Vec<String>,
+    /// Candidates a trial
+    #[arg(long, value_name = "K,…", value_delimiter = ',', default_value = "2")]
+    k: Vec<usize>,
+    /// How candidate sets are drawn: below 0 diverse texts, 0 uniformly, above 0 similar texts
+    #[arg(long, value_name = "L,…", value_delimiter = ',', default_value = "-10000", allow_negative_numbers = true)]
+    lambda: Vec<f64>,
+    /// Which texts are told apart
+    #[arg(long, value_enum, default_value = "any-texts")]
+    neighbours: Relation,
+    /// Trials a cell
+    #[arg(long, value_name = "T", default_value_t = 10_000)]
+    trials: u64,
+    /// Two-sided confidence level: 0.01 gives 99 %; the lower bound spends half of it
+    #[arg(long, value_name = "A", default_value_t = 0.01, allow_negative_numbers = true)]
+    alpha: f64,
+    /// Delta of the (epsilon, delta) that is bounded
+    #[arg(long, value_name = "D", default_value_t = 0.0, allow_negative_numbers = true)]
+    delta: f64,
+    /// How the bound is computed (see `teda list estimators`)
+    #[arg(long, value_name = "NAME", default_value = "teda")]
+    estimator: String,
+    #[command(flatten)]
+    model: ModelArguments,
+    /// Computes only the I-th of N parts of every cell's trials; `teda merge` joins them
+    #[arg(long, value_name = "I/N", value_parser = parse_shard)]
+    shard: Option<(u32, u32)>,
+    /// Run directory; results/runs/<time>-<mechanisms>-<data set> when left out
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Goes on with a run that was stopped; everything but --threads, --batch, --format and --quiet
+    /// is as it began
+    #[arg(
+        long,
+        value_name = "RUN",
+        conflicts_with_all = ["mech", "epsilon", "dataset", "split", "limit", "min_words", "max_words",
+            "attack", "k", "lambda", "neighbours", "trials", "alpha", "delta", "estimator", "set",
+            "preset", "seed", "encoder", "llm", "shard", "out", "dry_run"]
+    )]
+    resume: Option<PathBuf>,
+    #[command(flatten)]
+    speed: SpeedArguments,
+    /// Trials computed together; changes the speed and no result
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    batch: u64,
+    /// How the result is printed
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+    /// No progress and no notes on standard error
+    #[arg(long)]
+    quiet: bool,
+    /// Shows the cells that would be computed and stops
+    #[arg(long)]
+    dry_run: bool,
+}
+
+const EXAMPLES: &str = "Examples:
+  teda audit --mech privrewrite --k 2 --trials 10000
+  teda audit --mech krr,krr-half-noise --limit 2 --lambda 0 --trials 1000000
+  teda audit --mech em --epsilon 1,10,100 --dataset reviews.csv:body --attack embedding,random
+  teda audit --mech privrewrite --preset paper --set tau=0.9 --epsilon 2 --format json
+  teda audit --mech identity --shard 1/4 --out part1";
+
+/// Where the texts come from.
+#[derive(Args)]
+pub struct DataArguments {
+    /// Data sets: a shipped name (see `teda data list`), FILE.{jsonl,csv,tsv,parquet,txt}[.gz][:COLUMN],
+    /// or - for standard input
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "snips")]
+    dataset: Vec<String>,
+    /// Part of the data set; `all` for every part
+    #[arg(long, value_name = "NAME")]
+    split: Option<String>,
+    /// Only the first N distinct texts
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Only texts of at least N words
+    #[arg(long, value_name = "N")]
+    min_words: Option<usize>,
+    /// Only texts of at most N words
+    #[arg(long, value_name = "N")]
+    max_words: Option<usize>,
+}
+
+impl DataArguments {
+    /// One request a data set.
+    pub fn requests(&self) -> Vec<Request> {
+        self.dataset
+            .iter()
+            .map(|source| Request {
+                source: source.clone(),
+                split: self.split.clone(),
+                limit: self.limit,
+                min_words: self.min_words,
+                max_words: self.max_words,
+            })
+            .collect()
+    }
+}
+
+/// How mechanisms and models are set up.
+#[derive(Args)]
+pub struct ModelArguments {
+    /// Sets a mechanism's parameter (repeatable; see `teda list mechanisms`)
+    #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = parse_setting)]
+    pub set: Vec<(String, f64)>,
+    /// A named set of parameter values, such as `paper`
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+    /// Root of all randomness
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Sentence encoder
+    #[arg(long, value_name = "NAME", default_value = "builtin")]
+    pub encoder: String,
+    /// Rewriter of black-box mechanisms: builtin[:mask=SHARE][,rounds=N]
+    #[arg(long, value_name = "NAME", default_value = "builtin")]
+    pub llm: String,
+}
+
+impl ModelArguments {
+    /// The configuration of an audit of these mechanisms, with the defaults of everything else.
+    pub fn config(
+        &self,
+        mechanisms: Vec<String>,
+        epsilons: Option<Vec<f64>>,
+        datasets: Vec<Request>,
+    ) -> Config {
+        Config {
+            mechanisms,
+            epsilons,
+            set: self.set.clone(),
+            preset: self.preset.clone(),
+            datasets,
+            attacks: vec!["embedding".into()],
+            ks: vec![2],
+            lambdas: vec![0.0],
+            neighbours: Neighbours::AnyTexts,
+            trials: 1,
+            alpha: 0.01,
+            delta: 0.0,
+            estimator: "teda".into(),
+            seed: self.seed,
+            llm: self.llm.clone(),
+            encoder: self.encoder.clone(),
+            shard: None,
+        }
+    }
+}
+
+/// How many cores are used.
+#[derive(Args)]
+pub struct SpeedArguments {
+    /// Threads; changes the speed and no result. All cores when left out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+impl SpeedArguments {
+    /// Sets up the thread pool of this process.
+    pub fn apply(&self) -> Result<()> {
+        let threads = self.threads.map_or(0, usize::from);
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build_global()
+            .map_err(|e| Error::failed(format!("cannot start threads: {e}")))
+    }
+}
+
+/// The relations that candidate sets can be drawn under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Relation {
+    /// Any two texts of the data set (TeDA)
+    AnyTexts,
+}
+
+impl From<Relation> for Neighbours {
+    fn from(relation: Relation) -> Self {
+        match relation {
+            Relation::AnyTexts => Self::AnyTexts,
+        }
+    }
+}
+
+fn parse_shard(text: &str) -> std::result::Result<(u32, u32), String> {
+    let wrong = || format!("'{text}' is no shard: write I/N, such as 1/4");
+    let (part, parts) = text.split_once('/').ok_or_else(wrong)?;
+    match (part.parse(), parts.parse()) {
+        (Ok(part), Ok(parts)) if part >= 1 && part <= parts => Ok((part, parts)),
+        (Ok(_), Ok(parts)) => Err(format!("'{text}': the part goes from 1 to {parts}")),
+        _ => Err(wrong()),
+    }
+}
+
+fn parse_setting(text: &str) -> std::result::Result<(String, f64), String> {
+    let (name, value) =
+        text.split_once('=').ok_or_else(|| format!("'{text}': write NAME=VALUE, such as tau=0.9"))?;
+    let value = value.parse().map_err(|_| format!("'{text}': '{value}' is no number"))?;
+    Ok((name.to_owned(), value))
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<Outcome> {
+        self.speed.apply()?;
+        let interrupted = stop_on_interrupt()?;
+        let pace = Pace {
+            batch: self.batch,
+            quiet: self.quiet,
+            interrupted: &interrupted,
+        };
+        let ended = if let Some(directory) = &self.resume {
+            resume(directory, &pace)?
+        } else {
+            let prepared = Prepared::new(self.config())?;
+            if self.dry_run {
+                print(&dry_run(&prepared, self.trials))?;
+                return Ok(Outcome::Done);
+            }
+            if !self.quiet {
+                prepared.plan.corpora.iter().for_each(|corpus| eprintln!("{}", corpus.summary()));
+            }
+            prepared.begin(self.out.as_deref(), &pace)?
+        };
+        match ended {
+            Ended::Complete(directory, cells) => {
+                print(&match self.format {
+                    Format::Table => results::render(&cells),
+                    Format::Csv => cells_csv::to_string(&cells)?,
+                    Format::Json => {
+                        let shown = Some(directory.display().to_string());
+                        Document::new(shown, cells).to_line()? + "\n"
+                    }
+                })?;
+                self.say_where(&directory);
+                Ok(Outcome::Done)
+            }
+            Ended::Interrupted(directory) => {
+                eprintln!(
+                    "interrupted; go on with: teda audit --resume {}",
+                    directory.display()
+                );
+                Ok(Outcome::Interrupted)
+            }
+        }
+    }
+
+    fn config(&self) -> Config {
+        let datasets = self.data.requests();
+        Config {
+            attacks: self.attack.clone(),
+            ks: self.k.clone(),
+            lambdas: self.lambda.clone(),
+            neighbours: self.neighbours.into(),
+            trials: self.trials,
+            alpha: self.alpha,
+            delta: self.delta,
+            estimator: self.estimator.clone(),
+            shard: self.shard,
+            ..self.model.config(self.mech.clone(), self.epsilon.clone(), datasets)
+        }
+    }
+
+    fn say_where(&self, directory: &Path) {
+        if !self.quiet {
+            let part = self.shard.map_or(String::new(), |(part, parts)| {
+                format!(" (part {part} of {parts}; join them with teda merge)")
+            });
+            eprintln!("run directory: {}{part}", directory.display());
+        }
+    }
+}
+
+/// A flag that the first Ctrl-C sets; the second ends the process at once.
+fn stop_on_interrupt() -> Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&flag);
+    ctrlc::set_handler(move || {
+        if seen.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        eprintln!("\nstopping after the batches at work (Ctrl-C again to stop at once)");
+    })
+    .map_err(|e| Error::failed(format!("cannot catch Ctrl-C: {e}")))?;
+    Ok(flag)
+}
+
+/// The cells that would be computed.
+fn dry_run(prepared: &Prepared, trials: u64) -> String {
+    let plan = &prepared.plan;
+    let mut cells = table(["data set", "texts", "mechanism", "nominal ε", "k", "λ", "attack", "trials"]);
+    for series in &plan.series {
+        let corpus = &plan.corpora[series.corpus];
+        for attack in &plan.attacks {
+            cells.add_row([
+                corpus.dataset.name.clone(),
+                corpus.texts.len().to_string(),
+                series.entry.name.to_owned(),
+                series.epsilon.map_or("-".into(), |e| e.to_string()),
+                series.k.to_string(),
+                series.lambda.to_string(),
+                attack.clone(),
+                trials.to_string(),
+            ]);
+        }
+    }
+    super::output::lines(&cells)
+        + &format!(
+            "\n{} cells, {} releases; nothing was computed\n",
+            plan.cells(),
+            plan.series.len() as u64 * trials
+        )
+}

@@ -1,0 +1,87 @@
+//! `teda list`: what can be named on the command line.
+
+use clap::{Args, ValueEnum};
+use teda_core::{Result, estimator};
+use teda_mechanisms::registry as mechanisms;
+
+use super::Outcome;
+use super::output::{lines, print, table};
+
+/// Lists mechanisms, attacks or estimators, with parameters, defaults and sources.
+#[derive(Args)]
+pub struct Arguments {
+    /// What to list; everything when left out.
+    what: Option<What>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    Mechanisms,
+    Attacks,
+    Estimators,
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<Outcome> {
+        let sections = [
+            (What::Mechanisms, list_mechanisms as fn() -> String),
+            (What::Attacks, list_attacks),
+            (What::Estimators, list_estimators),
+        ];
+        let texts: Vec<String> = sections
+            .iter()
+            .filter(|(what, _)| self.what.is_none_or(|wanted| wanted == *what))
+            .map(|(_, list)| list())
+            .collect();
+        print(&texts.join("\n"))?;
+        Ok(Outcome::Done)
+    }
+}
+
+fn list_mechanisms() -> String {
+    let mut overview = table(["mechanism", "kind", "unit of epsilon", "own epsilon grid", "what it does"]);
+    let mut details = String::new();
+    for entry in mechanisms::ALL {
+        let grid: Vec<String> = entry.grid.iter().map(f64::to_string).collect();
+        overview.add_row([
+            entry.name.to_owned(),
+            entry.kind.name().to_owned(),
+            entry.unit.map_or("(none)", |unit| unit.name()).to_owned(),
+            grid.join(","),
+            entry.summary.to_owned(),
+        ]);
+        details += &format!("\n{}\n  source   {}\n", entry.name, entry.source);
+        for p in entry.parameters {
+            details += &format!(
+                "  --set {}={}   {} ({} to {}{})\n",
+                p.name,
+                p.default,
+                p.meaning,
+                p.least,
+                p.greatest,
+                if p.whole { ", whole" } else { "" }
+            );
+        }
+        for (preset, values) in entry.presets {
+            let values: Vec<String> = values.iter().map(|(n, v)| format!("{n}={v}")).collect();
+            details += &format!("  --preset {preset}   {}\n", values.join(" "));
+        }
+    }
+    lines(&overview) + &details
+}
+
+fn list_attacks() -> String {
+    let mut overview = table(["attack", "what it does", "source"]);
+    for entry in teda_attacks::registry::ALL {
+        overview.add_row([entry.name, entry.summary, entry.source]);
+    }
+    lines(&overview)
+}
+
+fn list_estimators() -> String {
+    let mut overview = table(["estimator", "what it bounds epsilon by", "spends"]);
+    for entry in estimator::ALL {
+        overview.add_row([entry.name(), entry.summary(), entry.spends()]);
+    }
+    lines(&overview)
+}

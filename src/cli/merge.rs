@@ -1,0 +1,33 @@
+//! `teda merge`: the shards of one run become the run.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use teda_core::{Error, Result};
+
+use super::Outcome;
+use super::output::print;
+use crate::{merge, table};
+
+/// Joins all shards of one run into the run that one process would have made.
+#[derive(Args)]
+pub struct Arguments {
+    /// Run directories of all shards, in any order
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+    /// Run directory of the whole; results/runs/<time>-<mechanisms>-<data set> when left out
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<Outcome> {
+        if self.runs.len() < 2 {
+            return Err(Error::usage("one run directory is nothing to merge: name all shards"));
+        }
+        let (directory, cells) = merge::merge(&self.runs, self.out.as_deref())?;
+        print(&table::render(&cells))?;
+        eprintln!("run directory: {}", directory.display());
+        Ok(Outcome::Done)
+    }
+}

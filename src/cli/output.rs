@@ -1,0 +1,45 @@
+//! Standard output: what was asked for, and an orderly end where nobody reads it.
+
+use std::io::{ErrorKind, Write};
+
+use clap::ValueEnum;
+use comfy_table::{Table, presets};
+use teda_core::{Error, Result};
+
+/// How results are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Table,
+    /// One document (schema `teda.audit/1` for audits).
+    Json,
+    /// One line a cell.
+    Csv,
+}
+
+/// Writes `text` to standard output. A reader that has gone away (`| head`) is no error.
+///
+/// # Errors
+/// Failed, where it cannot be written.
+pub fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
+        Err(e) => Err(Error::failed(format!("cannot write to standard output: {e}"))),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// A table without frames: it survives a log file, a diff and a narrow terminal.
+#[must_use]
+pub fn table<const N: usize>(header: [&str; N]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header);
+    table
+}
+
+/// The table's lines without trailing blanks, ended by a line feed.
+#[must_use]
+pub fn lines(table: &Table) -> String {
+    table.lines().fold(String::new(), |text, line| text + line.trim_end() + "\n")
+}

@@ -1,0 +1,160 @@
+//! `teda rewrite`: what a mechanism does to a text.
+
+use std::io::BufRead;
+
+use clap::Args;
+use teda_core::{Error, Mechanism, Query, Result, Seed};
+use teda_mechanisms::registry;
+
+use super::Outcome;
+use super::audit::{DataArguments, ModelArguments, SpeedArguments};
+use super::output::print;
+use crate::run::Prepared;
+
+/// Rewrites lines from standard input, so that one can look at what a mechanism does.
+///
+/// One line in, one line out, in order; an empty line out means that nothing was released. Line n
+/// draws from its own stream of the seed, so that the same line at the same place gives the same
+/// rewrite.
+#[derive(Args)]
+pub struct Arguments {
+    /// Mechanism (see `teda list mechanisms`)
+    #[arg(long, value_name = "NAME")]
+    mech: String,
+    /// Nominal epsilon; not for mechanisms without one
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    epsilon: Option<f64>,
+    #[command(flatten)]
+    model: ModelArguments,
+    #[command(flatten)]
+    data: DataArguments,
+    #[command(flatten)]
+    speed: SpeedArguments,
+}
+
+/// Lines rewritten together.
+const BATCH: usize = 256;
+
+impl Arguments {
+    pub fn run(self) -> Result<Outcome> {
+        self.speed.apply()?;
+        let entry = registry::entry(&self.mech)?;
+        if entry.unit.is_some() && self.epsilon.is_none() {
+            let grid: Vec<String> = entry.grid.iter().map(f64::to_string).collect();
+            return Err(Error::usage(format!(
+                "'{}' needs --epsilon, for example one of {}",
+                entry.name,
+                grid.join(", ")
+            )));
+        }
+        if entry.unit.is_none() && self.epsilon.is_some() {
+            return Err(Error::usage(format!("'{}' has no epsilon to set", entry.name)));
+        }
+        let requests = self.data.requests();
+        if requests.iter().any(|request| request.source == "-") {
+            return Err(Error::usage(
+                "--dataset -: standard input holds the lines to rewrite; give the data set as a file",
+            ));
+        }
+        let epsilons = self.epsilon.map(|epsilon| vec![epsilon]);
+        let config = self.model.config(vec![self.mech], epsilons, requests);
+        let prepared = Prepared::new(config)?;
+        let mechanism = &*prepared.plan.series[0].mechanism;
+        let seed = Seed::root(self.model.seed).named("rewrite");
+        let mut lines = Lines::new(std::io::stdin().lock());
+        loop {
+            let first = lines.read;
+            let batch = lines.take(BATCH)?;
+            if batch.is_empty() {
+                return Ok(Outcome::Done);
+            }
+            print(&rewrite(mechanism, &batch, seed, first)?)?;
+        }
+    }
+}
+
+/// One line a release, in order.
+fn rewrite(mechanism: &dyn Mechanism, texts: &[String], seed: Seed, first: u64) -> Result<String> {
+    let queries: Vec<Query<'_>> = texts
+        .iter()
+        .zip(first..)
+        .map(|(text, number)| Query {
+            text,
+            seed: seed.at(number),
+        })
+        .collect();
+    let mut out = String::new();
+    for (release, number) in mechanism.rewrite(&queries)?.into_iter().zip(first + 1..) {
+        if let Some(failure) = release.failure {
+            eprintln!("line {number}: no release: {failure}");
+        }
+        out += &release.text.replace(['\n', '\r'], " ");
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+/// Lines of UTF-8 text, read as they come.
+struct Lines<R> {
+    reader: R,
+    read: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    fn new(reader: R) -> Self {
+        Self { reader, read: 0 }
+    }
+
+    /// Up to `n` further lines without their ends; none at the end of the input.
+    fn take(&mut self, n: usize) -> Result<Vec<String>> {
+        let mut lines = Vec::new();
+        while lines.len() < n {
+            let mut line = Vec::new();
+            let length = self
+                .reader
+                .read_until(b'\n', &mut line)
+                .map_err(|e| Error::failed(format!("cannot read standard input: {e}")))?;
+            if length == 0 {
+                break;
+            }
+            self.read += 1;
+            lines.push(self.text(line)?);
+        }
+        Ok(lines)
+    }
+
+    fn text(&self, line: Vec<u8>) -> Result<String> {
+        let wrong = |what: &str| {
+            Error::usage(format!(
+                "standard input, line {}: {what}; send plain UTF-8 text, one text a line",
+                self.read
+            ))
+        };
+        let text = String::from_utf8(line).map_err(|_| wrong("not valid UTF-8"))?;
+        if text.contains('\0') {
+            return Err(wrong("it holds a NUL character"));
+        }
+        Ok(text.trim().to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_in_order_without_their_ends() {
+        let mut lines = Lines::new("a\r\n\n  b c \nlast".as_bytes());
+        assert_eq!(lines.take(3).unwrap(), ["a", "", "b c"]);
+        assert_eq!(lines.take(3).unwrap(), ["last"]);
+        assert!(lines.take(3).unwrap().is_empty());
+    }
+
+    #[test]
+    fn broken_lines_are_named_by_number() {
+        for (input, what) in [(&b"ok\n\xff\n"[..], "UTF-8"), (b"ok\na\0b\n", "NUL")] {
+            let error = Lines::new(input).take(9).unwrap_err().to_string();
+            assert!(error.contains("line 2") && error.contains(what), "{error}");
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The whole configuration of an audit, as the command line gave it and the manifest keeps it.
+//!
+//! Everything that a result depends on stands here; how fast it is computed (threads, batch) does
+//! not, because no result may depend on it.
+
+use serde::{Deserialize, Serialize};
+use teda_core::estimator::{self, Level};
+use teda_core::{Error, Result, Settings};
+use teda_datasets::Request;
+use teda_mechanisms::registry as mechanisms;
+
+/// An audit's configuration. Lists span the grid of cells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Config {
+    /// Mechanisms by name.
+    pub mechanisms: Vec<String>,
+    /// Nominal ε to run; `None` for each mechanism's own grid.
+    pub epsilons: Option<Vec<f64>>,
+    /// `--set` in the order given.
+    pub set: Vec<(String, f64)>,
+    /// `--preset`.
+    pub preset: Option<String>,
+    /// Data sets, with the same filters for all.
+    pub datasets: Vec<Request>,
+    /// Attacks by name, all scoring the same releases.
+    pub attacks: Vec<String>,
+    /// Candidate set sizes.
+    pub ks: Vec<usize>,
+    /// Sampling temperatures of the candidate sets.
+    pub lambdas: Vec<f64>,
+    /// The pairs of texts that are told apart.
+    pub neighbours: teda_core::Neighbours,
+    /// Trials of every cell, over all shards.
+    pub trials: u64,
+    /// Two-sided confidence level.
+    pub alpha: f64,
+    /// δ of the (ε, δ) that is bounded.
+    pub delta: f64,
+    /// Estimator by name.
+    pub estimator: String,
+    /// Root of all randomness.
+    pub seed: u64,
+    /// The rewriter that black-box mechanisms use.
+    pub llm: String,
+    /// The sentence encoder.
+    pub encoder: String,
+    /// (I, N): only the I-th of N equal parts of every cell's trials.
+    pub shard: Option<(u32, u32)>,
+}
+
+impl Config {
+    /// Checks everything that can be checked without data or models.
+    ///
+    /// # Errors
+    /// Usage, naming the value and what is legal.
+    pub fn validate(&self) -> Result<()> {
+        Level::new(self.alpha)?;
+        if !(0.0..1.0).contains(&self.delta) {
+            return Err(Error::usage(format!(
+                "delta = {}: it must be at least 0 and below 1",
+                self.delta
+            )));
+        }
+        if self.trials == 0 {
+            return Err(Error::usage("trials = 0: an audit needs at least 1 trial"));
+        }
+        if let Some((part, parts)) = self.shard {
+            if part == 0 || part > parts {
+                return Err(Error::usage(format!(
+                    "shard {part}/{parts}: the part goes from 1 to {parts}"
+                )));
+            }
+        }
+        let estimator = estimator::named(&self.estimator)?;
+        for k in &self.ks {
+            if *k < 2 {
+                return Err(Error::usage(format!(
+                    "k = {k}: a guess needs at least 2 candidates"
+                )));
+            }
+            estimator.supports(*k)?;
+        }
+        for lambda in &self.lambdas {
+            if !lambda.is_finite() {
+                return Err(Error::usage(format!(
+                    "lambda = {lambda}: it must be a finite number"
+                )));
+            }
+        }
+        for epsilon in self.epsilons.iter().flatten() {
+            if !(*epsilon > 0.0 && epsilon.is_finite()) {
+                return Err(Error::usage(format!(
+                    "epsilon = {epsilon}: it must be a positive, finite number"
+                )));
+            }
+        }
+        for attack in &self.attacks {
+            teda_attacks::registry::entry(attack)?;
+        }
+        for name in &self.mechanisms {
+            self.settings(mechanisms::entry(name)?)?;
+        }
+        self.every_setting_is_somebodys()?;
+        for (kind, list) in [
+            ("mechanism", &self.mechanisms),
+            ("attack", &self.attacks),
+        ] {
+            no_repeats(kind, list)?;
+        }
+        no_repeats("epsilon", self.epsilons.as_deref().unwrap_or_default())?;
+        no_repeats("k", &self.ks)?;
+        no_repeats("lambda", &self.lambdas)
+    }
+
+    /// The parameter values of one mechanism: of `--preset` and `--set` what it declares.
+    ///
+    /// # Errors
+    /// Usage, for a value out of range.
+    pub fn settings(&self, entry: &mechanisms::Entry) -> Result<Settings> {
+        let preset = self
+            .preset
+            .as_deref()
+            .filter(|preset| entry.presets.iter().any(|(name, _)| name == preset));
+        let own: Vec<(String, f64)> = self
+            .set
+            .iter()
+            .filter(|(name, _)| entry.parameters.iter().any(|p| p.name == name))
+            .cloned()
+            .collect();
+        entry.settings(preset, &own)
+    }
+
+    /// A name that no mechanism of the list declares is a mistake, never silently without effect.
+    fn every_setting_is_somebodys(&self) -> Result<()> {
+        let entries: Vec<_> = self
+            .mechanisms
+            .iter()
+            .map(|name| mechanisms::entry(name))
+            .collect::<Result<_>>()?;
+        let owners = self.mechanisms.join(", ");
+        for (name, _) in &self.set {
+            let known: Vec<&str> = entries
+                .iter()
+                .flat_map(|entry| entry.parameters.iter().map(|p| p.name))
+                .collect();
+            if !known.contains(&name.as_str()) {
+                if known.is_empty() {
+                    return Err(Error::usage(format!(
+                        "--set {name}: {owners} has no parameters"
+                    )));
+                }
+                return Err(Error::unknown(
+                    &format!("parameter of {owners}"),
+                    name,
+                    &known,
+                ));
+            }
+        }
+        if let Some(preset) = &self.preset {
+            let known: Vec<&str> = entries
+                .iter()
+                .flat_map(|entry| entry.presets.iter().map(|(name, _)| *name))
+                .collect();
+            if !known.contains(&preset.as_str()) {
+                if known.is_empty() {
+                    return Err(Error::usage(format!(
+                        "--preset {preset}: {owners} has no presets"
+                    )));
+                }
+                return Err(Error::unknown(
+                    &format!("preset of {owners}"),
+                    preset,
+                    &known,
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The trials of this process: all of them, or the shard's contiguous part.
+    #[must_use]
+    pub fn trial_range(&self) -> std::ops::Range<u64> {
+        let (part, parts) = self.shard.unwrap_or((1, 1));
+        let bound = |p: u32| {
+            (u128::from(self.trials) * u128::from(p) / u128::from(parts)) as u64
+        };
+        bound(part - 1)..bound(part)
+    }
+
+    /// The same audit as one piece.
+    #[must_use]
+    pub fn unsharded(&self) -> Self {
+        Self {
+            shard: None,
+            ..self.clone()
+        }
+    }
+}
+
+/// Refuses a list that names the same thing twice: its cells would be the same numbers twice.
+fn no_repeats<T: PartialEq + std::fmt::Display>(kind: &str, list: &[T]) -> Result<()> {
+    for (index, item) in list.iter().enumerate() {
+        if list[..index].contains(item) {
+            return Err(Error::usage(format!("{kind} {item} is named twice")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! Runs a plan: batches of trials in parallel, rows written in order as they are made.
+//!
+//! Rows stand in the journal by series, trial and attack. What an earlier process wrote is a prefix
+//! of that order, so a resumed run knows from counts alone where to go on, at any trial.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use rayon::prelude::*;
+use teda_core::{Attack, Error, Result, Tally};
+use teda_results::{Journal, Row};
+
+use crate::plan::Plan;
+use crate::progress::Progress;
+use crate::trial::{self, Trial};
+
+/// Batches that each thread computes between two flushes: enough that no thread waits for long at
+/// the end of a wave, few enough that a kill loses little.
+const BATCHES_PER_WAVE: usize = 8;
+
+/// How a plan is run; nothing here can change a result.
+pub struct Driver<'a> {
+    /// What to run.
+    pub plan: &'a Plan,
+    /// The attacks, `[corpus][attack]`.
+    pub attacks: &'a [Vec<Box<dyn Attack>>],
+    /// Trial numbers of this process.
+    pub trials: Range<u64>,
+    /// Trials a batch.
+    pub batch: u64,
+    /// Where progress is shown.
+    pub progress: &'a Progress,
+    /// Set when the user wants to stop.
+    pub interrupted: &'a AtomicBool,
+}
+
+/// Counts of a run so far, one entry a cell.
+pub struct State {
+    /// Guesses by secret.
+    pub tallies: Vec<Tally>,
+    /// Seconds this process spent.
+    pub seconds: Vec<f64>,
+    first_trial: u64,
+}
+
+impl State {
+    /// Nothing done yet.
+    #[must_use]
+    pub fn new(plan: &Plan, first_trial: u64) -> Self {
+        let sizes = plan.series.iter().flat_map(|s| vec![s.k; plan.attacks.len()]);
+        Self {
+            tallies: sizes.map(Tally::new).collect(),
+            seconds: vec![0.0; plan.cells()],
+            first_trial,
+        }
+    }
+
+    /// Counts a row that an earlier process wrote.
+    ///
+    /// # Errors
+    /// Failed, if it is not the next row of its cell: the journal belongs to another run.
+    pub fn replay(&mut self, row: &Row) -> Result<()> {
+        let foreign = || {
+            Error::failed(format!(
+                "the journal's row for cell {}, trial {} does not fit this run: it was changed or belongs to another run",
+                row.cell, row.trial
+            ))
+        };
+        let cell = row.cell as usize;
+        let tally = self.tallies.get_mut(cell).ok_or_else(foreign)?;
+        let (secret, guess) = (row.secret as usize, row.guess as usize);
+        let in_order = row.trial == self.first_trial + tally.trials();
+        if !in_order || secret >= tally.k() || guess >= tally.k() || row.hit != (secret == guess) {
+            return Err(foreign());
+        }
+        tally.record(secret, guess, row.error.is_some());
+        Ok(())
+    }
+
+    /// The next trial that a cell lacks.
+    fn next_trial(&self, cell: usize) -> u64 {
+        self.first_trial + self.tallies[cell].trials()
+    }
+}
+
+impl Driver<'_> {
+    /// Runs what `state` lacks and returns whether all of it was done; `false` after an interrupt.
+    ///
+    /// # Errors
+    /// From a mechanism, an attack or the journal; rows made before are written.
+    pub fn run(&self, state: &mut State, journal: &mut Journal) -> Result<bool> {
+        (0..self.plan.series.len()).try_fold(true, |going, series| {
+            Ok(going && self.run_series(series, state, journal)?)
+        })
+    }
+
+    fn run_series(&self, series: usize, state: &mut State, journal: &mut Journal) -> Result<bool> {
+        let cells: Vec<usize> = (0..self.plan.attacks.len())
+            .map(|attack| self.plan.cell(series, attack))
+            .collect();
+        let first = cells.iter().map(|cell| state.next_trial(*cell)).min().unwrap_or(self.trials.end);
+        let starts: Vec<u64> = (first..self.trials.end).step_by(self.batch as usize).collect();
+        for wave in starts.chunks(BATCHES_PER_WAVE * rayon::current_num_threads()) {
+            let started = Instant::now();
+            let batches: Vec<Option<Result<Vec<Trial>>>> = wave
+                .par_iter()
+                .map(|start| self.run_batch(series, *start))
+                .collect();
+            let mut stopped = false;
+            for batch in batches {
+                let Some(batch) = batch else {
+                    stopped = true;
+                    break;
+                };
+                match batch {
+                    Ok(trials) => self.record(trials, &cells, state, journal)?,
+                    Err(error) => {
+                        journal.flush()?;
+                        return Err(error.context(self.describe(series)));
+                    }
+                }
+            }
+            journal.flush()?;
+            let share = started.elapsed().as_secs_f64() / cells.len() as f64;
+            for cell in &cells {
+                state.seconds[*cell] += share;
+            }
+            self.progress.describe(self.estimate(series, &state.tallies[cells[0]]));
+            if stopped {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The trials of the batch from `start`, or `None` if the user wants to stop.
+    fn run_batch(&self, series: usize, start: u64) -> Option<Result<Vec<Trial>>> {
+        if self.interrupted.load(Ordering::Relaxed) {
+            return None;
+        }
+        let numbers = start..(start + self.batch).min(self.trials.end);
+        let made = numbers.end - numbers.start;
+        let series = &self.plan.series[series];
+        let corpus = &self.plan.corpora[series.corpus];
+        let trials = trial::run(series, corpus, &self.attacks[series.corpus], numbers);
+        self.progress.advance(made);
+        Some(trials)
+    }
+
+    /// Writes and counts what the journal does not have yet: an earlier process may have been
+    /// killed between two attacks' rows of one trial.
+    fn record(
+        &self,
+        trials: Vec<Trial>,
+        cells: &[usize],
+        state: &mut State,
+        journal: &mut Journal,
+    ) -> Result<()> {
+        for trial in trials {
+            let candidates: Vec<u32> = trial.candidates.iter().map(|c| *c as u32).collect();
+            for (cell, guess) in cells.iter().zip(&trial.guesses) {
+                if trial.number < state.next_trial(*cell) {
+                    continue;
+                }
+                journal.append(&Row {
+                    cell: *cell as u32,
+                    trial: trial.number,
+                    candidates: candidates.clone(),
+                    secret: trial.secret as u32,
+                    release: trial.release.clone(),
+                    guess: guess.candidate as u32,
+                    hit: guess.candidate == trial.secret,
+                    margin: guess.margin,
+                    error: trial.failure.clone(),
+                })?;
+                state.tallies[*cell].record(trial.secret, guess.candidate, trial.failure.is_some());
+            }
+        }
+        Ok(())
+    }
+
+    fn describe(&self, series: usize) -> String {
+        let series = &self.plan.series[series];
+        let epsilon = series.epsilon.map_or(String::new(), |e| format!(" ε={e}"));
+        format!("{}{epsilon} k={} λ={}", series.entry.name, series.k, series.lambda)
+    }
+
+    /// The point estimate so far, without confidence: looking at a bound early would invalidate it.
+    fn estimate(&self, series: usize, tally: &Tally) -> String {
+        let rate = tally.hits() as f64 / tally.trials().max(1) as f64;
+        format!("{}: success rate so far {rate:.3}", self.describe(series))
+    }
+}

@@ -1,0 +1,64 @@
+//! What is written once all trials are there: rows, cells, result and curves.
+
+use std::path::Path;
+
+use teda_core::{Error, Result, Tally};
+use teda_results::{Cell, Document, Journal, Manifest, Status, cells_csv, trials};
+
+use crate::config::Config;
+use crate::outcome::judge;
+use crate::curves;
+
+/// The result document of a run directory.
+pub const RESULT: &str = "result.json";
+/// The cells as a table for spreadsheets.
+const CELLS: &str = "cells.csv";
+
+/// Turns the journal into `trials.parquet`, judges the cells and writes them with their curves.
+///
+/// # Errors
+/// Failed, where a file cannot be written; the journal is kept until its rows are stored.
+pub fn write(
+    directory: &Path,
+    journal: Journal,
+    manifest: &mut Manifest,
+    tallies: &[Tally],
+    seconds: &[Option<f64>],
+) -> Result<Vec<Cell>> {
+    trials::finish(journal)?;
+    let cells = manifest
+        .cells
+        .iter()
+        .zip(tallies)
+        .zip(seconds)
+        .map(|((plan, tally), seconds)| judge(plan, tally, *seconds))
+        .collect::<Result<Vec<Cell>>>()?;
+    write_cells(directory, &cells)?;
+    manifest.status = Status::Complete;
+    manifest.save(directory)?;
+    Ok(cells)
+}
+
+/// Writes the cells as JSON, CSV and pictures.
+///
+/// # Errors
+/// Failed, where a file cannot be written.
+pub fn write_cells(directory: &Path, cells: &[Cell]) -> Result<()> {
+    let shown = Some(directory.display().to_string());
+    Document::new(shown, cells.to_vec()).write(&directory.join(RESULT))?;
+    cells_csv::write(&directory.join(CELLS), cells)?;
+    curves::write(directory, cells)
+}
+
+/// The configuration in a run's manifest.
+///
+/// # Errors
+/// Failed, if it is not one.
+pub fn config(manifest: &Manifest, directory: &Path) -> Result<Config> {
+    serde_json::from_value(manifest.config.clone()).map_err(|e| {
+        Error::failed(format!(
+            "{}: the configuration in manifest.json cannot be read: {e}",
+            directory.display()
+        ))
+    })
+}

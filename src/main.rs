@@ -1,0 +1,25 @@
+//! `teda`: the audit of differentially private text rewriting.
+//!
+//! config → data set → (candidate set, secret) → mechanism → attack → tally → bound → table, curve.
+
+mod cli;
+mod config;
+mod curves;
+mod driver;
+mod finish;
+mod merge;
+mod models;
+mod outcome;
+mod plan;
+mod plot;
+mod progress;
+mod run;
+mod stored;
+mod table;
+mod trial;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(cli::run())
+}

@@ -1,0 +1,110 @@
+//! Shards into the run that one process would have made: the same rows in the same order.
+
+use std::iter::Peekable;
+use std::path::{Path, PathBuf};
+
+use teda_core::{Error, Result, Tally};
+use teda_results::{Cell, Journal, Row, RunDir, Status, run_name, trials};
+
+use crate::finish;
+use crate::stored::{self, Stored};
+
+/// Merges the shards in `runs` into a new run directory.
+///
+/// # Errors
+/// Usage, if the runs are not all the shards of one run; failed, where files cannot be read or
+/// written.
+pub fn merge(runs: &[PathBuf], out: Option<&Path>) -> Result<(PathBuf, Vec<Cell>)> {
+    let shards = in_order(runs)?;
+    let first = &shards[0].manifest;
+    let config = shards[0].config()?.unsharded();
+    let mechanisms: Vec<&str> = config.mechanisms.iter().map(String::as_str).collect();
+    let data = first.datasets.first().map_or("", |d| d.name.as_str());
+    let directory = RunDir::create(out, &run_name(&first.created, &mechanisms, data))?;
+    let mut manifest = first.clone();
+    manifest.shard = None;
+    manifest.status = Status::Running;
+    manifest.config = serde_json::to_value(&config)
+        .map_err(|e| Error::failed(format!("cannot write the configuration: {e}")))?;
+    manifest.save(directory.path())?;
+    let mut journal = Journal::create(directory.path())?;
+    let mut tallies: Vec<Tally> =
+        manifest.cells.iter().map(|cell| Tally::new(cell.k as usize)).collect();
+    let mut streams = shards
+        .iter()
+        .map(|shard| Ok(trials::rows(&shard.directory)?.peekable()))
+        .collect::<Result<Vec<_>>>()?;
+    // A series' cells stand side by side, and its rows follow each other shard by shard.
+    let attacks = config.attacks.len();
+    for series in 0..manifest.cells.len() / attacks {
+        for stream in &mut streams {
+            while let Some(row) = next_of(stream, series * attacks..(series + 1) * attacks)? {
+                let tally = &mut tallies[row.cell as usize];
+                tally.record(row.secret as usize, row.guess as usize, row.error.is_some());
+                journal.append(&row)?;
+            }
+        }
+    }
+    for (cell, tally) in manifest.cells.iter().zip(&tallies) {
+        if tally.trials() != cell.trials {
+            return Err(Error::failed(format!(
+                "{} of {} trials of '{}' are in the shards: their rows were changed",
+                tally.trials(),
+                cell.trials,
+                cell.mechanism
+            )));
+        }
+    }
+    journal.flush()?;
+    let seconds = total_seconds(&shards, tallies.len());
+    let cells = finish::write(directory.path(), journal, &mut manifest, &tallies, &seconds)?;
+    Ok((directory.path().to_owned(), cells))
+}
+
+/// The next row of a stream if it belongs to one of `cells`.
+fn next_of(
+    stream: &mut Peekable<Box<dyn Iterator<Item = Result<Row>>>>,
+    cells: std::ops::Range<usize>,
+) -> Result<Option<Row>> {
+    stream
+        .next_if(|row| row.as_ref().map_or(true, |row| cells.contains(&(row.cell as usize))))
+        .transpose()
+}
+
+/// The shards from the first to the last, all there, each once, and all of one run.
+fn in_order(runs: &[PathBuf]) -> Result<Vec<Stored>> {
+    let mut shards = runs.iter().map(|run| stored::open(run)).collect::<Result<Vec<_>>>()?;
+    shards.sort_by_key(|shard| shard.manifest.shard);
+    let config = shards[0].config()?.unsharded();
+    for (index, shard) in shards.iter().enumerate() {
+        let name = shard.directory.display();
+        let Some((part, parts)) = shard.manifest.shard else {
+            return Err(Error::usage(format!("{name}: not a shard but a whole run")));
+        };
+        if parts as usize != shards.len() || part as usize != index + 1 {
+            return Err(Error::usage(format!(
+                "{name} is shard {part}/{parts}: name each of the {parts} shards of one run once ({} were named)",
+                shards.len()
+            )));
+        }
+        let same = shard.config()?.unsharded() == config
+            && shard.manifest.version == shards[0].manifest.version
+            && shard.manifest.models == shards[0].manifest.models
+            && shard.manifest.datasets == shards[0].manifest.datasets;
+        if !same {
+            return Err(Error::usage(format!(
+                "{name} and {} are not shards of one run: configuration, data, models or version differ",
+                shards[0].directory.display()
+            )));
+        }
+    }
+    Ok(shards)
+}
+
+/// Seconds of each cell over all shards; none where one shard's are not known.
+fn total_seconds(shards: &[Stored], cells: usize) -> Vec<Option<f64>> {
+    let known: Vec<Vec<Option<f64>>> = shards.iter().map(Stored::seconds).collect();
+    (0..cells)
+        .map(|cell| known.iter().map(|shard| shard.get(cell).copied().flatten()).sum())
+        .collect()
+}

@@ -1,0 +1,45 @@
+//! From a planned cell and its counts to a line of the result.
+
+use teda_core::estimator::{self, Level, binomial};
+use teda_core::{Privacy, Result, Tally, Verdict};
+use teda_results::{Cell, CellPlan};
+
+/// The cell's result. Depends on the plan and the counts alone, so that a stored run can be judged
+/// again at any time.
+///
+/// # Errors
+/// Usage, for an estimator, level or k that the plan should not hold.
+pub fn judge(plan: &CellPlan, tally: &Tally, seconds: Option<f64>) -> Result<Cell> {
+    let level = Level::new(plan.alpha)?;
+    let estimator = estimator::named(&plan.estimator)?;
+    estimator.supports(tally.k())?;
+    let bound = estimator.bound(tally, level, plan.delta);
+    let claim = plan.claimed_epsilon.map(|epsilon| Privacy {
+        epsilon,
+        delta: plan.claimed_delta.unwrap_or(0.0),
+    });
+    let trials = tally.trials();
+    Ok(Cell {
+        dataset: plan.dataset.clone(),
+        mechanism: plan.mechanism.clone(),
+        epsilon: plan.epsilon,
+        epsilon_unit: plan.epsilon_unit.clone(),
+        neighbours: plan.neighbours.clone(),
+        k: plan.k,
+        lambda: plan.lambda,
+        attack: plan.attack.clone(),
+        trials,
+        hits: tally.hits(),
+        failed: tally.failed(),
+        success_rate: tally.hits() as f64 / trials as f64,
+        success_lower: binomial::lower_limit(tally.hits(), trials, level.tail()).p,
+        alpha: plan.alpha,
+        delta: plan.delta,
+        estimator: plan.estimator.clone(),
+        empirical_epsilon: bound.epsilon,
+        ceiling: bound.ceiling,
+        claimed_epsilon: plan.claimed_epsilon,
+        verdict: Verdict::on(claim, bound, plan.delta).name().to_owned(),
+        seconds,
+    })
+}

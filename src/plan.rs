@@ -1,0 +1,229 @@
+//! From a configuration to the cells of a run.
+//!
+//! A *series* is one (data set, mechanism, ε, k, λ): its releases are made once. Each attack turns a
+//! series into a *cell*, the row of the result table.
+
+use std::sync::Arc;
+
+use ndarray::Array2;
+use rayon::prelude::*;
+use teda_core::sampling::TransitionSampler;
+use teda_core::{
+    Encoder, Error, Lengths, Mechanism, Privacy, Result, Seed, Settings, TextGenerator, TokenMap,
+};
+use teda_datasets::Dataset;
+use teda_mechanisms::registry::{self, Entry};
+
+use crate::config::Config;
+
+/// The models of a run, chosen by name.
+pub struct Models {
+    /// The sentence encoder of attack, candidate sampling and pruning.
+    pub encoder: Arc<dyn Encoder>,
+    /// The public token map of word-level mechanisms.
+    pub tokens: Arc<dyn TokenMap>,
+    /// The black-box rewriter, where a mechanism of the run needs one.
+    pub generator: Option<Arc<dyn TextGenerator>>,
+}
+
+/// A data set with what every cell on it shares.
+pub struct Corpus {
+    /// The data set as loaded.
+    pub dataset: Dataset,
+    /// Its distinct texts.
+    pub texts: Arc<[String]>,
+    /// Their sentence vectors, `[texts × dimension]`.
+    pub vectors: Arc<Array2<f32>>,
+}
+
+impl Corpus {
+    /// Embeds a data set's texts.
+    ///
+    /// # Errors
+    /// Where the encoder fails.
+    pub fn new(dataset: Dataset, encoder: &dyn Encoder) -> Result<Self> {
+        let texts: Arc<[String]> = dataset.texts.clone().into();
+        let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let vectors = Arc::new(encoder.encode(&borrowed)?);
+        Ok(Self {
+            dataset,
+            texts,
+            vectors,
+        })
+    }
+}
+
+impl Corpus {
+    /// What the data set came to, in one line: no row is lost without a word.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let d = &self.dataset;
+        let mut line = format!("{}: {} distinct texts of {} rows", d.name, d.texts.len(), d.rows);
+        for (count, what) in [
+            (d.merged, "equal to an earlier one"),
+            (d.empty, "empty"),
+            (d.outside_length, "too short or too long"),
+            (d.beyond_limit, "beyond --limit"),
+        ] {
+            if count > 0 {
+                line += &format!(", {count} {what}");
+            }
+        }
+        line
+    }
+}
+
+/// One line of releases: a mechanism at one ε on one data set with one way of drawing candidates.
+pub struct Series {
+    /// Index of the data set.
+    pub corpus: usize,
+    /// The mechanism's registry entry.
+    pub entry: &'static Entry,
+    /// The mechanism itself.
+    pub mechanism: Box<dyn Mechanism>,
+    /// Nominal ε; `None` for a mechanism without.
+    pub epsilon: Option<f64>,
+    /// Candidates a trial.
+    pub k: usize,
+    /// Sampling temperature of the sets.
+    pub lambda: f64,
+    /// What the mechanism claims between the texts of this audit.
+    pub claim: Option<Privacy>,
+    /// The node of the seed tree whose children are the trials.
+    pub seed: Seed,
+}
+
+/// Everything that a run computes, in order. Cell c is series c / attacks with attack c % attacks.
+pub struct Plan {
+    /// Data sets.
+    pub corpora: Vec<Corpus>,
+    /// Series in the order in which they run.
+    pub series: Vec<Series>,
+    /// Attacks by name.
+    pub attacks: Vec<String>,
+}
+
+impl Plan {
+    /// Builds every mechanism of the grid and checks that every candidate set can be drawn, so that
+    /// a wrong combination fails before the first trial.
+    ///
+    /// # Errors
+    /// Usage, from a mechanism's construction or an impossible k.
+    pub fn new(config: &Config, corpora: Vec<Corpus>, models: &Models) -> Result<Self> {
+        let mut series = Vec::new();
+        for (index, corpus) in corpora.iter().enumerate() {
+            for name in &config.mechanisms {
+                let entry = registry::entry(name)?;
+                let build = Build {
+                    config,
+                    settings: config.settings(entry)?,
+                    context: teda_mechanisms::Context {
+                        texts: corpus.texts.clone(),
+                        tokens: models.tokens.clone(),
+                        encoder: models.encoder.clone(),
+                        generator: models.generator.clone(),
+                    },
+                    corpus,
+                    index,
+                    entry,
+                };
+                let mut lengths = None;
+                for epsilon in grid(entry, config) {
+                    for k in &config.ks {
+                        for lambda in &config.lambdas {
+                            TransitionSampler::new(corpus.vectors.view(), *k, *lambda)
+                                .map_err(|e| e.context(&corpus.dataset.name))?;
+                            series.push(build.series(epsilon, *k, *lambda, &mut lengths)?);
+                        }
+                    }
+                }
+            }
+        }
+        if series.is_empty() {
+            return Err(Error::usage("nothing to audit: no mechanism was named"));
+        }
+        Ok(Self {
+            corpora,
+            series,
+            attacks: config.attacks.clone(),
+        })
+    }
+
+    /// Number of cells.
+    #[must_use]
+    pub fn cells(&self) -> usize {
+        self.series.len() * self.attacks.len()
+    }
+
+    /// The index of a series' cell under an attack.
+    #[must_use]
+    pub fn cell(&self, series: usize, attack: usize) -> usize {
+        series * self.attacks.len() + attack
+    }
+}
+
+/// The ε that a mechanism runs at: those asked for, else its own; one cell without ε where it has none.
+fn grid(entry: &Entry, config: &Config) -> Vec<Option<f64>> {
+    match (entry.unit, &config.epsilons) {
+        (None, _) => vec![None],
+        (Some(_), Some(asked)) => asked.iter().copied().map(Some).collect(),
+        (Some(_), None) => entry.grid.iter().copied().map(Some).collect(),
+    }
+}
+
+/// What all series of one mechanism on one data set are built from.
+struct Build<'a> {
+    config: &'a Config,
+    settings: Settings,
+    context: teda_mechanisms::Context,
+    corpus: &'a Corpus,
+    index: usize,
+    entry: &'static Entry,
+}
+
+impl Build<'_> {
+    /// One series. `lengths` are the texts' in the mechanism's units, which no ε changes: counted
+    /// for the first series and kept for the others.
+    fn series(
+        &self,
+        epsilon: Option<f64>,
+        k: usize,
+        lambda: f64,
+        lengths: &mut Option<Option<Lengths>>,
+    ) -> Result<Series> {
+        let mechanism = self.entry.instance(&self.context, epsilon, &self.settings)?;
+        let lengths = *lengths.get_or_insert_with(|| range_of(&*mechanism, &self.corpus.texts));
+        let neighbours = self.config.neighbours;
+        let claim = mechanism.guarantee().and_then(|g| g.between(neighbours, lengths));
+        // The path says what is drawn and nothing about the rest of the grid, so that a cell's
+        // numbers do not change when another cell is added.
+        let values: Vec<String> = self.settings.iter().map(|(n, v)| format!("{n}={v}")).collect();
+        let seed = Seed::root(self.config.seed)
+            .named(&self.corpus.dataset.sha256)
+            .named(self.entry.name)
+            .named(&values.join(","))
+            .named(&epsilon.map_or(String::new(), |e| e.to_string()))
+            .named(neighbours.name())
+            .named(&format!("k={k},lambda={lambda}"));
+        Ok(Series {
+            corpus: self.index,
+            entry: self.entry,
+            mechanism,
+            epsilon,
+            k,
+            lambda,
+            claim,
+            seed,
+        })
+    }
+}
+
+/// The range of the texts' lengths in the mechanism's units, where it counts any.
+fn range_of(mechanism: &dyn Mechanism, texts: &[String]) -> Option<Lengths> {
+    let units: Option<Vec<u64>> = texts.par_iter().map(|text| mechanism.units(text)).collect();
+    let units = units?;
+    Some(Lengths {
+        shortest: *units.iter().min()?,
+        longest: *units.iter().max()?,
+    })
+}

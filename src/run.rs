@@ -1,0 +1,231 @@
+//! A run from its configuration to its files: begun, or taken up again.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::SystemTime;
+
+use teda_core::{Attack, Error, Result};
+use teda_datasets::Dataset;
+use teda_results::{
+    Cell, CellPlan, DatasetRecord, Journal, Manifest, RunDir, Status, rfc3339_utc, run_name, trials,
+};
+
+use crate::config::Config;
+use crate::driver::{Driver, State};
+use crate::plan::{Corpus, Models, Plan};
+use crate::progress::Progress;
+use crate::{finish, models};
+
+/// How fast a run goes and what it shows meanwhile; nothing here can change a result.
+pub struct Pace<'a> {
+    /// Trials a batch.
+    pub batch: u64,
+    /// No progress.
+    pub quiet: bool,
+    /// Set when the user wants to stop.
+    pub interrupted: &'a AtomicBool,
+}
+
+/// What a run came to.
+pub enum Ended {
+    /// All trials are done; the directory holds the results.
+    Complete(PathBuf, Vec<Cell>),
+    /// Stopped on request; the directory can be resumed.
+    Interrupted(PathBuf),
+}
+
+/// Everything of a run that follows from its configuration.
+pub struct Prepared {
+    config: Config,
+    models: Models,
+    /// The cells to compute.
+    pub plan: Plan,
+}
+
+impl Prepared {
+    /// Loads models and data and plans the cells.
+    ///
+    /// # Errors
+    /// Usage, for anything in the configuration that cannot be met.
+    pub fn new(config: Config) -> Result<Self> {
+        config.validate()?;
+        let models = models::load(&config)?;
+        let corpora = config
+            .datasets
+            .iter()
+            .map(|request| {
+                let dataset = teda_datasets::load(request, &mut std::io::stdin())?;
+                Corpus::new(dataset, &*models.encoder)
+            })
+            .collect::<Result<_>>()?;
+        let plan = Plan::new(&config, corpora, &models)?;
+        Ok(Self {
+            config,
+            models,
+            plan,
+        })
+    }
+
+    /// Runs everything into a new directory: `out`, or one named after time, mechanisms and data.
+    ///
+    /// # Errors
+    /// Usage, if the directory is in use; failed, where it cannot be written or a model fails.
+    pub fn begin(&self, out: Option<&Path>, pace: &Pace<'_>) -> Result<Ended> {
+        let created = rfc3339_utc(SystemTime::now());
+        let mechanisms: Vec<&str> = self.config.mechanisms.iter().map(String::as_str).collect();
+        let name = run_name(&created, &mechanisms, &self.plan.corpora[0].dataset.name);
+        let directory = RunDir::create(out, &name)?;
+        let config = serde_json::to_value(&self.config)
+            .map_err(|e| Error::failed(format!("cannot write the configuration: {e}")))?;
+        let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), &created, config);
+        manifest.shard = self.config.shard;
+        manifest.datasets = self.dataset_records();
+        manifest.models = models::records();
+        manifest.cells = cell_plans(&self.config, &self.plan);
+        manifest.save(directory.path())?;
+        let journal = Journal::create(directory.path())?;
+        let state = State::new(&self.plan, self.config.trial_range().start);
+        self.go_on(directory.path(), manifest, journal, state, pace)
+    }
+
+    /// Goes on with the run in `directory`, which must be of this configuration.
+    fn go_on(
+        &self,
+        directory: &Path,
+        mut manifest: Manifest,
+        mut journal: Journal,
+        mut state: State,
+        pace: &Pace<'_>,
+    ) -> Result<Ended> {
+        let attacks: Vec<Vec<Box<dyn Attack>>> =
+            self.plan.corpora.iter().map(|corpus| self.attacks(corpus)).collect::<Result<_>>()?;
+        let trials = self.config.trial_range();
+        let done: u64 = self
+            .plan
+            .series
+            .iter()
+            .enumerate()
+            .map(|(series, _)| state.tallies[self.plan.cell(series, 0)].trials())
+            .sum();
+        let resumed = done > 0;
+        let total = (trials.end - trials.start) * self.plan.series.len() as u64;
+        let progress = Progress::new(total, done, pace.quiet);
+        let driver = Driver {
+            plan: &self.plan,
+            attacks: &attacks,
+            trials,
+            batch: pace.batch,
+            progress: &progress,
+            interrupted: pace.interrupted,
+        };
+        let complete = driver.run(&mut state, &mut journal)?;
+        progress.finish();
+        if !complete {
+            manifest.status = Status::Interrupted;
+            manifest.save(directory)?;
+            return Ok(Ended::Interrupted(directory.to_owned()));
+        }
+        // What an earlier process spent is not known, and a part is no substitute for the whole.
+        let seconds: Vec<Option<f64>> =
+            state.seconds.iter().map(|s| (!resumed).then_some(*s)).collect();
+        let cells = finish::write(directory, journal, &mut manifest, &state.tallies, &seconds)?;
+        Ok(Ended::Complete(directory.to_owned(), cells))
+    }
+
+    fn attacks(&self, corpus: &Corpus) -> Result<Vec<Box<dyn Attack>>> {
+        let context = teda_attacks::Context {
+            encoder: self.models.encoder.clone(),
+            vectors: Arc::clone(&corpus.vectors),
+        };
+        self.plan
+            .attacks
+            .iter()
+            .map(|name| Ok((teda_attacks::registry::entry(name)?.build)(&context)))
+            .collect()
+    }
+
+    fn dataset_records(&self) -> Vec<DatasetRecord> {
+        self.plan.corpora.iter().map(|corpus| dataset_record(&corpus.dataset)).collect()
+    }
+}
+
+/// Takes up the run in `directory` where it stopped. `plan` is told the rebuilt plan before it goes on.
+///
+/// # Errors
+/// Usage, if there is no run, or it is complete; failed, if data or models have changed since.
+pub fn resume(directory: &Path, pace: &Pace<'_>) -> Result<Ended> {
+    let locked = RunDir::resume(directory)?;
+    let directory = locked.path();
+    let manifest = Manifest::load(directory)?;
+    if manifest.status == Status::Complete {
+        return Err(Error::usage(format!(
+            "{}: this run is complete; `teda report {}` shows it",
+            directory.display(),
+            directory.display()
+        )));
+    }
+    let config = finish::config(&manifest, directory)?;
+    let prepared = Prepared::new(config)?;
+    let changed = |what: &str, detail: String| {
+        Error::failed(format!(
+            "{}: {what} changed since the run began ({detail}), so its trials cannot be continued: begin a new run",
+            directory.display()
+        ))
+    };
+    if manifest.version != env!("CARGO_PKG_VERSION") {
+        let versions = format!("{} then, {} now", manifest.version, env!("CARGO_PKG_VERSION"));
+        return Err(changed("teda", versions));
+    }
+    for (then, now) in manifest.datasets.iter().zip(prepared.dataset_records()) {
+        if then.sha256 != now.sha256 {
+            return Err(changed(
+                &format!("data set '{}'", then.name),
+                format!("{} texts then, {} now", then.texts, now.texts),
+            ));
+        }
+    }
+    if manifest.models != models::records() {
+        return Err(changed("the built-in models", "other weights".to_owned()));
+    }
+    let mut state = State::new(&prepared.plan, prepared.config.trial_range().start);
+    let journal = trials::resume(directory, |row| state.replay(&row))?;
+    prepared.go_on(directory, manifest, journal, state, pace)
+}
+
+fn dataset_record(dataset: &Dataset) -> DatasetRecord {
+    DatasetRecord {
+        name: dataset.name.clone(),
+        sha256: dataset.sha256.clone(),
+        texts: dataset.texts.len() as u64,
+        rows: dataset.rows as u64,
+        merged: dataset.merged as u64,
+        empty: dataset.empty as u64,
+        licence: dataset.licence.unwrap_or("the user's own data").to_owned(),
+    }
+}
+
+/// The cells of a plan as the manifest keeps them, in their order.
+fn cell_plans(config: &Config, plan: &Plan) -> Vec<CellPlan> {
+    plan.series
+        .iter()
+        .flat_map(|series| plan.attacks.iter().map(move |attack| (series, attack)))
+        .map(|(series, attack)| CellPlan {
+            dataset: plan.corpora[series.corpus].dataset.name.clone(),
+            mechanism: series.entry.name.to_owned(),
+            epsilon: series.epsilon,
+            epsilon_unit: series.entry.unit.map(|unit| unit.name().to_owned()),
+            neighbours: config.neighbours.name().to_owned(),
+            k: series.k as u32,
+            lambda: series.lambda,
+            attack: attack.clone(),
+            trials: config.trials,
+            alpha: config.alpha,
+            delta: config.delta,
+            estimator: config.estimator.clone(),
+            guarantee: series.mechanism.guarantee(),
+            claimed_epsilon: series.claim.map(|claim| claim.epsilon),
+            claimed_delta: series.claim.map(|claim| claim.delta),
+        })
+        .collect()
+}

@@ -1,0 +1,186 @@
+//! One batch of trials of a series: candidates → secret → release → scores → guess.
+
+use teda_core::sampling::TransitionSampler;
+use teda_core::{Attack, Error, Observation, Query, Release, Result, Role, Seed};
+
+use crate::plan::{Corpus, Series};
+
+/// What one attack made of one trial.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Guess {
+    /// The guessed candidate's position in the set.
+    pub candidate: usize,
+    /// Best score less second best, at most the largest double (a score may be −∞); 0 where the
+    /// best is shared or there is no release.
+    pub margin: f64,
+}
+
+/// One trial with all attacks' guesses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    /// Its number.
+    pub number: u64,
+    /// Text numbers of the candidates, in the order drawn.
+    pub candidates: Vec<usize>,
+    /// The secret's position in the set.
+    pub secret: usize,
+    /// The released text.
+    pub release: String,
+    /// Why there is none.
+    pub failure: Option<String>,
+    /// One guess an attack.
+    pub guesses: Vec<Guess>,
+}
+
+/// Runs the trials `numbers` of a series. Trial t depends on the series' seed and t alone.
+///
+/// # Errors
+/// Where the mechanism or an attack fails on the whole batch, breaks its contract, or scores NaN.
+pub fn run(
+    series: &Series,
+    corpus: &Corpus,
+    attacks: &[Box<dyn Attack>],
+    numbers: std::ops::Range<u64>,
+) -> Result<Vec<Trial>> {
+    let seeds = |role| -> Vec<Seed> {
+        numbers.clone().map(|t| series.seed.role(t, role)).collect()
+    };
+    let sampler = TransitionSampler::new(corpus.vectors.view(), series.k, series.lambda)?;
+    let sets = sampler.draw(&seeds(Role::Candidates));
+    let secrets: Vec<usize> = seeds(Role::Secret)
+        .iter()
+        .map(|seed| seed.stream().below(series.k))
+        .collect();
+    let queries: Vec<Query<'_>> = sets
+        .chunks(series.k)
+        .zip(&secrets)
+        .zip(seeds(Role::Mechanism))
+        .map(|((set, secret), seed)| Query {
+            text: &corpus.texts[set[*secret]],
+            seed,
+        })
+        .collect();
+    let releases = series.mechanism.rewrite(&queries)?;
+    if releases.len() != queries.len() {
+        return Err(Error::failed(format!(
+            "'{}' answered {} queries with {} releases",
+            series.entry.name,
+            queries.len(),
+            releases.len()
+        )));
+    }
+    let guesses: Vec<Vec<Guess>> = attacks
+        .iter()
+        .map(|attack| guess(series, &**attack, &numbers, &sets, &releases))
+        .collect::<Result<_>>()?;
+    Ok(releases
+        .into_iter()
+        .enumerate()
+        .map(|(row, release)| Trial {
+            number: numbers.start + row as u64,
+            candidates: sets[row * series.k..][..series.k].to_vec(),
+            secret: secrets[row],
+            failure: failure(&release),
+            release: release.text,
+            guesses: guesses.iter().map(|attack| attack[row]).collect(),
+        })
+        .collect())
+}
+
+/// Why a release is none: its own failure, or an empty text.
+fn failure(release: &Release) -> Option<String> {
+    let empty = || release.text.trim().is_empty().then(|| "empty release".to_owned());
+    release.failure.clone().or_else(empty)
+}
+
+/// One attack's guesses. Trials without a release are not shown to it: all scores count as equal.
+fn guess(
+    series: &Series,
+    attack: &dyn Attack,
+    numbers: &std::ops::Range<u64>,
+    sets: &[usize],
+    releases: &[Release],
+) -> Result<Vec<Guess>> {
+    let seed = |row: usize, role| series.seed.role(numbers.start + row as u64, role);
+    let shown: Vec<usize> = (0..releases.len())
+        .filter(|row| failure(&releases[*row]).is_none())
+        .collect();
+    let observations: Vec<Observation<'_>> = shown
+        .iter()
+        .map(|row| Observation {
+            candidates: &sets[row * series.k..][..series.k],
+            release: &releases[*row].text,
+            seed: seed(*row, Role::Attack),
+        })
+        .collect();
+    let scores = attack.score(&observations)?;
+    let mut shown_rows = shown.iter().zip(scores.rows()).peekable();
+    (0..releases.len())
+        .map(|row| {
+            let scores = match shown_rows.next_if(|(shown, _)| **shown == row) {
+                Some((_, scores)) => scores.to_vec(),
+                None => vec![0.0; series.k],
+            };
+            if scores.len() != series.k || scores.iter().any(|s| s.is_nan()) {
+                return Err(Error::failed(format!(
+                    "trial {}: the attack scored {scores:?} for {} candidates",
+                    numbers.start + row as u64,
+                    series.k
+                )));
+            }
+            Ok(highest(&scores, seed(row, Role::Ties)))
+        })
+        .collect()
+}
+
+/// The highest score; equal ones are split fairly with the trial's own stream.
+fn highest(scores: &[f64], ties: Seed) -> Guess {
+    let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let tied: Vec<usize> = (0..scores.len()).filter(|i| scores[*i] == best).collect();
+    if tied.len() > 1 {
+        return Guess {
+            candidate: tied[ties.stream().below(tied.len())],
+            margin: 0.0,
+        };
+    }
+    let second = (0..scores.len())
+        .filter(|i| *i != tied[0])
+        .map(|i| scores[i])
+        .fold(f64::NEG_INFINITY, f64::max);
+    Guess {
+        candidate: tied[0],
+        margin: (best - second).min(f64::MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ties_are_split_fairly_and_a_clear_best_wins() {
+        let series = Seed::root(1);
+        let mut counts = [0_u32; 3];
+        for t in 0..30_000 {
+            let guess = highest(&[0.5, 0.1, 0.5], series.role(t, Role::Ties));
+            assert_eq!(guess.margin, 0.0);
+            counts[guess.candidate] += 1;
+        }
+        assert_eq!(counts[1], 0);
+        // Four standard deviations of Bin(30 000, ½).
+        assert!(counts[0].abs_diff(15_000) < 347, "{counts:?}");
+        let clear = highest(&[0.25, 1.0], series);
+        assert_eq!((clear.candidate, clear.margin), (1, 0.75));
+    }
+
+    #[test]
+    fn an_empty_text_is_a_failure_and_keeps_its_own_reason() {
+        assert_eq!(failure(&Release::of("x")), None);
+        assert_eq!(failure(&Release::of(" ")), Some("empty release".into()));
+        let failed = Release {
+            text: String::new(),
+            failure: Some("timed out".into()),
+        };
+        assert_eq!(failure(&failed), Some("timed out".into()));
+    }
+}

@@ -1,0 +1,106 @@
+//! The law of every run: the same table, bit for bit, whatever the threads, batches and shards, and
+//! after a kill.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{Sandbox, read, text};
+
+/// Every mechanism of the registry at one small setting: short texts of the default data set.
+const AUDIT: [&str; 13] = [
+    "audit", "--mech", "privrewrite,privrewrite-naive,em,krr,krr-half-noise,identity,constant",
+    "--epsilon", "2", "--limit", "300", "--trials", "150", "--attack", "embedding,random", "--k", "2",
+];
+
+fn audit(sandbox: &Sandbox, out: &str, more: &[&str]) -> String {
+    sandbox.stdout(&[&AUDIT[..], &["--quiet", "--out", out], more].concat())
+}
+
+/// The cells of a run without the two fields that may differ.
+fn comparable(sandbox: &Sandbox, run: &str) -> serde_json::Value {
+    let mut document: serde_json::Value =
+        serde_json::from_slice(&sandbox.bytes(run, "result.json")).unwrap();
+    document["run_dir"].take();
+    for cell in document["cells"].as_array_mut().unwrap() {
+        cell["seconds"].take();
+    }
+    document
+}
+
+#[test]
+fn threads_batches_and_shards_change_nothing() {
+    let sandbox = Sandbox::new();
+    let table = audit(&sandbox, "whole", &["--threads", "2"]);
+    let rows = sandbox.bytes("whole", "trials.parquet");
+    for (name, how) in [
+        ("one-thread", &["--threads", "1"][..]),
+        ("eight-threads", &["--threads", "8", "--batch", "3"]),
+        ("batch-1", &["--batch", "1"]),
+        ("batch-256", &["--batch", "256"]),
+    ] {
+        assert_eq!(audit(&sandbox, name, how), table, "{name}");
+        assert_eq!(sandbox.bytes(name, "trials.parquet"), rows, "{name}: other rows");
+        assert_eq!(comparable(&sandbox, name), comparable(&sandbox, "whole"), "{name}");
+    }
+    let parts = ["1/4", "2/4", "3/4", "4/4"];
+    let names = ["part1", "part2", "part3", "part4"];
+    for (part, name) in parts.iter().zip(names) {
+        audit(&sandbox, name, &["--shard", part]);
+    }
+    let merged = sandbox.stdout(&["merge", "part3", "part1", "part4", "part2", "--out", "merged"]);
+    assert_eq!(merged, table);
+    assert_eq!(sandbox.bytes("merged", "trials.parquet"), rows);
+    assert_eq!(comparable(&sandbox, "merged"), comparable(&sandbox, "whole"));
+    // The report reads the rows alone.
+    assert_eq!(sandbox.stdout(&["report", "merged"]), table);
+    let missing = sandbox.run(&["merge", "part1", "part2", "part4"]);
+    assert_eq!(missing.status.code(), Some(2), "{}", text(&missing.stderr));
+}
+
+#[test]
+fn a_killed_run_resumes_to_the_same_bytes() {
+    let sandbox = Sandbox::new();
+    let table = audit(&sandbox, "whole", &[]);
+    let rows = sandbox.bytes("whole", "trials.parquet");
+    // Kill once the journal has grown to a share of its final rows, three shares in turn.
+    let expected_rows = 150 * 7 * 2;
+    for share in [0.1, 0.5, 0.9] {
+        let name = format!("killed-{share}");
+        let arguments = [&AUDIT[..], &["--quiet", "--out", &name, "--batch", "2"]].concat();
+        let mut child = sandbox.command(&arguments).spawn().unwrap();
+        let journal = sandbox.path(&name).join("trials.jsonl");
+        let started = Instant::now();
+        while child.try_wait().unwrap().is_none() {
+            let lines = std::fs::read(&journal).map_or(0, |b| b.iter().filter(|c| **c == b'\n').count());
+            if lines as f64 >= share * f64::from(expected_rows) {
+                child.kill().unwrap();
+                break;
+            }
+            assert!(started.elapsed() < Duration::from_secs(300), "no progress");
+        }
+        let finished = child.wait().unwrap().success();
+        if !finished {
+            // A kill can also tear a line; make sure that it does.
+            let mut bytes = read(&journal);
+            bytes.truncate(bytes.len().saturating_sub(7));
+            std::fs::write(&journal, bytes).unwrap();
+            let resumed = sandbox.stdout(&["audit", "--resume", &name, "--quiet", "--threads", "1"]);
+            assert_eq!(resumed, table, "killed at {share}");
+        }
+        assert_eq!(sandbox.bytes(&name, "trials.parquet"), rows, "killed at {share}");
+    }
+    let again = sandbox.run(&["audit", "--resume", "whole"]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(text(&again.stderr).contains("complete"), "{}", text(&again.stderr));
+}
+
+/// A cell's numbers do not depend on what else is in the grid.
+#[test]
+fn a_cell_alone_is_the_cell_in_the_grid() {
+    let sandbox = Sandbox::new();
+    let grid = sandbox.cells(&["audit", "--mech", "em,krr", "--epsilon", "1,2", "--limit", "200", "--trials", "300"]);
+    let alone = sandbox.cells(&["audit", "--mech", "krr", "--epsilon", "2", "--limit", "200", "--trials", "300"]);
+    assert_eq!(grid[3]["hits"], alone[0]["hits"]);
+    assert_eq!(grid[3]["mechanism"], "krr");
+}
