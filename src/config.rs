@@ -64,12 +64,12 @@ impl Config {
         if self.trials == 0 {
             return Err(Error::usage("trials = 0: an audit needs at least 1 trial"));
         }
-        if let Some((part, parts)) = self.shard {
-            if part == 0 || part > parts {
-                return Err(Error::usage(format!(
-                    "shard {part}/{parts}: the part goes from 1 to {parts}"
-                )));
-            }
+        if let Some((part, parts)) = self.shard
+            && (part == 0 || part > parts)
+        {
+            return Err(Error::usage(format!(
+                "shard {part}/{parts}: the part goes from 1 to {parts}"
+            )));
         }
         let estimator = estimator::named(&self.estimator)?;
         for k in &self.ks {
@@ -101,10 +101,7 @@ impl Config {
             self.settings(mechanisms::entry(name)?)?;
         }
         self.every_setting_is_somebodys()?;
-        for (kind, list) in [
-            ("mechanism", &self.mechanisms),
-            ("attack", &self.attacks),
-        ] {
+        for (kind, list) in [("mechanism", &self.mechanisms), ("attack", &self.attacks)] {
             no_repeats(kind, list)?;
         }
         no_repeats("epsilon", self.epsilons.as_deref().unwrap_or_default())?;
@@ -181,9 +178,7 @@ impl Config {
     #[must_use]
     pub fn trial_range(&self) -> std::ops::Range<u64> {
         let (part, parts) = self.shard.unwrap_or((1, 1));
-        let bound = |p: u32| {
-            (u128::from(self.trials) * u128::from(p) / u128::from(parts)) as u64
-        };
+        let bound = |p: u32| (u128::from(self.trials) * u128::from(p) / u128::from(parts)) as u64;
         bound(part - 1)..bound(part)
     }
 

@@ -85,7 +85,10 @@ fn options(cells: &[Cell]) -> Options {
     let first = &cells[0];
     let common = |aspect: fn(&Cell) -> String| {
         let value = aspect(first);
-        cells.iter().all(|cell| aspect(cell) == value).then_some(value)
+        cells
+            .iter()
+            .all(|cell| aspect(cell) == value)
+            .then_some(value)
     };
     let subtitle: Vec<String> = [
         common(|cell| cell.dataset.clone()),
@@ -98,10 +101,14 @@ fn options(cells: &[Cell]) -> Options {
     .into_iter()
     .flatten()
     .collect();
-    let title = common(|cell| cell.mechanism.clone())
-        .map_or_else(|| "Empirical against nominal ε".into(), |m| format!("Empirical against nominal ε: {m}"));
-    let mut units: Vec<&str> =
-        cells.iter().filter_map(|cell| cell.epsilon_unit.as_deref()).collect();
+    let title = common(|cell| cell.mechanism.clone()).map_or_else(
+        || "Empirical against nominal ε".into(),
+        |m| format!("Empirical against nominal ε: {m}"),
+    );
+    let mut units: Vec<&str> = cells
+        .iter()
+        .filter_map(|cell| cell.epsilon_unit.as_deref())
+        .collect();
     units.sort_unstable();
     units.dedup();
     Options {

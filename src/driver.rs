@@ -48,7 +48,10 @@ impl State {
     /// Nothing done yet.
     #[must_use]
     pub fn new(plan: &Plan, first_trial: u64) -> Self {
-        let sizes = plan.series.iter().flat_map(|s| vec![s.k; plan.attacks.len()]);
+        let sizes = plan
+            .series
+            .iter()
+            .flat_map(|s| vec![s.k; plan.attacks.len()]);
         Self {
             tallies: sizes.map(Tally::new).collect(),
             seconds: vec![0.0; plan.cells()],
@@ -99,8 +102,14 @@ impl Driver<'_> {
         let cells: Vec<usize> = (0..self.plan.attacks.len())
             .map(|attack| self.plan.cell(series, attack))
             .collect();
-        let first = cells.iter().map(|cell| state.next_trial(*cell)).min().unwrap_or(self.trials.end);
-        let starts: Vec<u64> = (first..self.trials.end).step_by(self.batch as usize).collect();
+        let first = cells
+            .iter()
+            .map(|cell| state.next_trial(*cell))
+            .min()
+            .unwrap_or(self.trials.end);
+        let starts: Vec<u64> = (first..self.trials.end)
+            .step_by(self.batch as usize)
+            .collect();
         for wave in starts.chunks(BATCHES_PER_WAVE * rayon::current_num_threads()) {
             let started = Instant::now();
             let batches: Vec<Option<Result<Vec<Trial>>>> = wave
@@ -126,7 +135,8 @@ impl Driver<'_> {
             for cell in &cells {
                 state.seconds[*cell] += share;
             }
-            self.progress.describe(self.estimate(series, &state.tallies[cells[0]]));
+            self.progress
+                .describe(self.estimate(series, &state.tallies[cells[0]]));
             if stopped {
                 return Ok(false);
             }
@@ -183,7 +193,10 @@ impl Driver<'_> {
     fn describe(&self, series: usize) -> String {
         let series = &self.plan.series[series];
         let epsilon = series.epsilon.map_or(String::new(), |e| format!(" ε={e}"));
-        format!("{}{epsilon} k={} λ={}", series.entry.name, series.k, series.lambda)
+        format!(
+            "{}{epsilon} k={} λ={}",
+            series.entry.name, series.k, series.lambda
+        )
     }
 
     /// The point estimate so far, without confidence: looking at a bound early would invalidate it.

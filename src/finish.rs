@@ -6,8 +6,8 @@ use teda_core::{Error, Result, Tally};
 use teda_results::{Cell, Document, Journal, Manifest, Status, cells_csv, trials};
 
 use crate::config::Config;
-use crate::outcome::judge;
 use crate::curves;
+use crate::outcome::judge;
 
 /// The result document of a run directory.
 pub const RESULT: &str = "result.json";
@@ -34,6 +34,7 @@ pub fn write(
         .map(|((plan, tally), seconds)| judge(plan, tally, *seconds))
         .collect::<Result<Vec<Cell>>>()?;
     write_cells(directory, &cells)?;
+    manifest.trials_sha256 = Some(trials::sha256(directory)?);
     manifest.status = Status::Complete;
     manifest.save(directory)?;
     Ok(cells)

@@ -24,12 +24,16 @@ pub fn merge(runs: &[PathBuf], out: Option<&Path>) -> Result<(PathBuf, Vec<Cell>
     let mut manifest = first.clone();
     manifest.shard = None;
     manifest.status = Status::Running;
+    manifest.trials_sha256 = None;
     manifest.config = serde_json::to_value(&config)
         .map_err(|e| Error::failed(format!("cannot write the configuration: {e}")))?;
     manifest.save(directory.path())?;
     let mut journal = Journal::create(directory.path())?;
-    let mut tallies: Vec<Tally> =
-        manifest.cells.iter().map(|cell| Tally::new(cell.k as usize)).collect();
+    let mut tallies: Vec<Tally> = manifest
+        .cells
+        .iter()
+        .map(|cell| Tally::new(cell.k as usize))
+        .collect();
     let mut streams = shards
         .iter()
         .map(|shard| Ok(trials::rows(&shard.directory)?.peekable()))
@@ -67,13 +71,19 @@ fn next_of(
     cells: std::ops::Range<usize>,
 ) -> Result<Option<Row>> {
     stream
-        .next_if(|row| row.as_ref().map_or(true, |row| cells.contains(&(row.cell as usize))))
+        .next_if(|row| {
+            row.as_ref()
+                .map_or(true, |row| cells.contains(&(row.cell as usize)))
+        })
         .transpose()
 }
 
 /// The shards from the first to the last, all there, each once, and all of one run.
 fn in_order(runs: &[PathBuf]) -> Result<Vec<Stored>> {
-    let mut shards = runs.iter().map(|run| stored::open(run)).collect::<Result<Vec<_>>>()?;
+    let mut shards = runs
+        .iter()
+        .map(|run| stored::open(run))
+        .collect::<Result<Vec<_>>>()?;
     shards.sort_by_key(|shard| shard.manifest.shard);
     let config = shards[0].config()?.unsharded();
     for (index, shard) in shards.iter().enumerate() {
@@ -105,6 +115,11 @@ fn in_order(runs: &[PathBuf]) -> Result<Vec<Stored>> {
 fn total_seconds(shards: &[Stored], cells: usize) -> Vec<Option<f64>> {
     let known: Vec<Vec<Option<f64>>> = shards.iter().map(Stored::seconds).collect();
     (0..cells)
-        .map(|cell| known.iter().map(|shard| shard.get(cell).copied().flatten()).sum())
+        .map(|cell| {
+            known
+                .iter()
+                .map(|shard| shard.get(cell).copied().flatten())
+                .sum()
+        })
         .collect()
 }

@@ -58,7 +58,12 @@ impl Corpus {
     #[must_use]
     pub fn summary(&self) -> String {
         let d = &self.dataset;
-        let mut line = format!("{}: {} distinct texts of {} rows", d.name, d.texts.len(), d.rows);
+        let mut line = format!(
+            "{}: {} distinct texts of {} rows",
+            d.name,
+            d.texts.len(),
+            d.rows
+        );
         for (count, what) in [
             (d.merged, "equal to an earlier one"),
             (d.empty, "empty"),
@@ -191,13 +196,21 @@ impl Build<'_> {
         lambda: f64,
         lengths: &mut Option<Option<Lengths>>,
     ) -> Result<Series> {
-        let mechanism = self.entry.instance(&self.context, epsilon, &self.settings)?;
+        let mechanism = self
+            .entry
+            .instance(&self.context, epsilon, &self.settings)?;
         let lengths = *lengths.get_or_insert_with(|| range_of(&*mechanism, &self.corpus.texts));
         let neighbours = self.config.neighbours;
-        let claim = mechanism.guarantee().and_then(|g| g.between(neighbours, lengths));
+        let claim = mechanism
+            .guarantee()
+            .and_then(|g| g.between(neighbours, lengths));
         // The path says what is drawn and nothing about the rest of the grid, so that a cell's
         // numbers do not change when another cell is added.
-        let values: Vec<String> = self.settings.iter().map(|(n, v)| format!("{n}={v}")).collect();
+        let values: Vec<String> = self
+            .settings
+            .iter()
+            .map(|(n, v)| format!("{n}={v}"))
+            .collect();
         let seed = Seed::root(self.config.seed)
             .named(&self.corpus.dataset.sha256)
             .named(self.entry.name)

@@ -46,7 +46,9 @@ impl Progress {
     pub fn advance(&self, trials: u64) {
         self.bar.inc(trials);
         let Some(last) = &self.lines else { return };
-        let mut last = last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut last = last
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         if last.elapsed() >= LINE_EVERY {
             *last = Instant::now();
             self.line();

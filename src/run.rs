@@ -98,8 +98,12 @@ impl Prepared {
         mut state: State,
         pace: &Pace<'_>,
     ) -> Result<Ended> {
-        let attacks: Vec<Vec<Box<dyn Attack>>> =
-            self.plan.corpora.iter().map(|corpus| self.attacks(corpus)).collect::<Result<_>>()?;
+        let attacks: Vec<Vec<Box<dyn Attack>>> = self
+            .plan
+            .corpora
+            .iter()
+            .map(|corpus| self.attacks(corpus))
+            .collect::<Result<_>>()?;
         let trials = self.config.trial_range();
         let done: u64 = self
             .plan
@@ -127,8 +131,11 @@ impl Prepared {
             return Ok(Ended::Interrupted(directory.to_owned()));
         }
         // What an earlier process spent is not known, and a part is no substitute for the whole.
-        let seconds: Vec<Option<f64>> =
-            state.seconds.iter().map(|s| (!resumed).then_some(*s)).collect();
+        let seconds: Vec<Option<f64>> = state
+            .seconds
+            .iter()
+            .map(|s| (!resumed).then_some(*s))
+            .collect();
         let cells = finish::write(directory, journal, &mut manifest, &state.tallies, &seconds)?;
         Ok(Ended::Complete(directory.to_owned(), cells))
     }
@@ -146,7 +153,11 @@ impl Prepared {
     }
 
     fn dataset_records(&self) -> Vec<DatasetRecord> {
-        self.plan.corpora.iter().map(|corpus| dataset_record(&corpus.dataset)).collect()
+        self.plan
+            .corpora
+            .iter()
+            .map(|corpus| dataset_record(&corpus.dataset))
+            .collect()
     }
 }
 
@@ -174,7 +185,11 @@ pub fn resume(directory: &Path, pace: &Pace<'_>) -> Result<Ended> {
         ))
     };
     if manifest.version != env!("CARGO_PKG_VERSION") {
-        let versions = format!("{} then, {} now", manifest.version, env!("CARGO_PKG_VERSION"));
+        let versions = format!(
+            "{} then, {} now",
+            manifest.version,
+            env!("CARGO_PKG_VERSION")
+        );
         return Err(changed("teda", versions));
     }
     for (then, now) in manifest.datasets.iter().zip(prepared.dataset_records()) {

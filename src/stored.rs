@@ -20,13 +20,19 @@ pub struct Stored {
 /// Opens the complete run in `directory`.
 ///
 /// # Errors
-/// Usage, if there is none or it is not complete.
+/// Usage, if there is none or it is not complete; failed, if its rows are not those that it wrote.
 pub fn open(directory: &Path) -> Result<Stored> {
     let manifest = Manifest::load(directory)?;
     if manifest.status != Status::Complete {
         return Err(Error::usage(format!(
             "{}: this run is not complete: finish it with teda audit --resume {}",
             directory.display(),
+            directory.display()
+        )));
+    }
+    if manifest.trials_sha256 != Some(trials::sha256(directory)?) {
+        return Err(Error::failed(format!(
+            "{}: trials.parquet is not the file that the run wrote (another sha256): it was changed or cut",
             directory.display()
         )));
     }
@@ -50,8 +56,12 @@ impl Stored {
     /// # Errors
     /// Failed, if rows cannot be read or do not fit the manifest.
     pub fn judge(&self) -> Result<Vec<Cell>> {
-        let mut tallies: Vec<Tally> =
-            self.manifest.cells.iter().map(|cell| Tally::new(cell.k as usize)).collect();
+        let mut tallies: Vec<Tally> = self
+            .manifest
+            .cells
+            .iter()
+            .map(|cell| Tally::new(cell.k as usize))
+            .collect();
         for row in trials::rows(&self.directory)? {
             let row = row?;
             let (secret, guess) = (row.secret as usize, row.guess as usize);
@@ -78,7 +88,9 @@ impl Stored {
 
     /// What each cell took, as its result says; rows do not hold it.
     pub fn seconds(&self) -> Vec<Option<f64>> {
-        Document::read(&self.directory.join(finish::RESULT))
-            .map_or_else(|_| Vec::new(), |document| document.cells.iter().map(|c| c.seconds).collect())
+        Document::read(&self.directory.join(finish::RESULT)).map_or_else(
+            |_| Vec::new(),
+            |document| document.cells.iter().map(|c| c.seconds).collect(),
+        )
     }
 }

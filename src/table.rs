@@ -8,8 +8,19 @@ use crate::cli::output::{lines, table};
 #[must_use]
 pub fn render(cells: &[Cell]) -> String {
     let mut table = table([
-        "data set", "mechanism", "nominal ε", "k", "λ", "attack", "hits / trials", "failed",
-        "rate", "empirical ε ≥", "ceiling", "claim", "verdict",
+        "data set",
+        "mechanism",
+        "nominal ε",
+        "k",
+        "λ",
+        "attack",
+        "hits / trials",
+        "failed",
+        "rate",
+        "empirical ε ≥",
+        "ceiling",
+        "claim",
+        "verdict",
     ]);
     for cell in cells {
         let unit = cell.epsilon_unit.as_deref().unwrap_or_default();

@@ -42,9 +42,8 @@ pub fn run(
     attacks: &[Box<dyn Attack>],
     numbers: std::ops::Range<u64>,
 ) -> Result<Vec<Trial>> {
-    let seeds = |role| -> Vec<Seed> {
-        numbers.clone().map(|t| series.seed.role(t, role)).collect()
-    };
+    let seeds =
+        |role| -> Vec<Seed> { numbers.clone().map(|t| series.seed.role(t, role)).collect() };
     let sampler = TransitionSampler::new(corpus.vectors.view(), series.k, series.lambda)?;
     let sets = sampler.draw(&seeds(Role::Candidates));
     let secrets: Vec<usize> = seeds(Role::Secret)
@@ -89,7 +88,13 @@ pub fn run(
 
 /// Why a release is none: its own failure, or an empty text.
 fn failure(release: &Release) -> Option<String> {
-    let empty = || release.text.trim().is_empty().then(|| "empty release".to_owned());
+    let empty = || {
+        release
+            .text
+            .trim()
+            .is_empty()
+            .then(|| "empty release".to_owned())
+    };
     release.failure.clone().or_else(empty)
 }
 

@@ -52,8 +52,9 @@ const EPSILON: f64 = 1.0;
 /// One simulated audit of randomised response over k texts.
 fn audit(mechanism: &dyn teda_core::Mechanism, texts: &[String], seed: Seed) -> Tally {
     let k = texts.len();
-    let secrets: Vec<usize> =
-        (0..TRIALS).map(|t| seed.role(t, Role::Secret).stream().below(k)).collect();
+    let secrets: Vec<usize> = (0..TRIALS)
+        .map(|t| seed.role(t, Role::Secret).stream().below(k))
+        .collect();
     let queries: Vec<Query<'_>> = secrets
         .iter()
         .zip(0..)
@@ -88,7 +89,9 @@ fn exceedances(k: usize, cases: &[(&str, f64)]) -> Vec<u64> {
     for number in 0..AUDITS {
         let tally = audit(&*krr, &texts, root.at(number));
         for (count, (estimator, alpha)) in counts.iter_mut().zip(cases) {
-            let bound = named(estimator).unwrap().bound(&tally, Level::new(*alpha).unwrap(), 0.0);
+            let bound = named(estimator)
+                .unwrap()
+                .bound(&tally, Level::new(*alpha).unwrap(), 0.0);
             *count += u64::from(bound.epsilon > EPSILON);
         }
     }
@@ -108,7 +111,10 @@ fn no_bound_exceeds_the_truth_more_often_than_it_may() {
                 seen => Binomial::new(alpha / 2.0, AUDITS).unwrap().sf(seen - 1),
             };
             println!("{estimator} k={k} α={alpha}: {seen} of {AUDITS} above ε, p = {p:.4}");
-            assert!(p > 1e-4, "{estimator} k={k} α={alpha}: {seen} of {AUDITS}, p = {p}");
+            assert!(
+                p > 1e-4,
+                "{estimator} k={k} α={alpha}: {seen} of {AUDITS}, p = {p}"
+            );
         }
     }
 }

@@ -27,7 +27,10 @@ fn sources(folder: &str) -> Vec<PathBuf> {
 
 fn header(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
-    text.lines().take_while(|line| line.starts_with("//!")).collect::<Vec<_>>().join("\n")
+    text.lines()
+        .take_while(|line| line.starts_with("//!"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Files of a folder that define one entry of a registry.
@@ -41,16 +44,29 @@ fn entries(folder: &str, marker: &str) -> Vec<PathBuf> {
 #[test]
 fn mechanisms_attacks_and_estimators_document_themselves() {
     let kinds = [
-        (entries("mechanisms/src", "pub const ENTRY: Entry"), vec!["# Definition", "# Guarantee", "# Source"]),
-        (entries("attacks/src", "pub const ENTRY: Entry"), vec!["# Definition", "# Threat model", "# Source"]),
-        (entries("core/src/estimator", "impl Estimator for"), vec!["# Definition", "# Source"]),
+        (
+            entries("mechanisms/src", "pub const ENTRY: Entry"),
+            vec!["# Definition", "# Guarantee", "# Source"],
+        ),
+        (
+            entries("attacks/src", "pub const ENTRY: Entry"),
+            vec!["# Definition", "# Threat model", "# Source"],
+        ),
+        (
+            entries("core/src/estimator", "impl Estimator for"),
+            vec!["# Definition", "# Source"],
+        ),
     ];
     for (files, headings) in kinds {
         assert!(!files.is_empty());
         for file in files {
             let header = header(&file);
             for heading in &headings {
-                assert!(header.contains(heading), "{}: no '{heading}'", file.display());
+                assert!(
+                    header.contains(heading),
+                    "{}: no '{heading}'",
+                    file.display()
+                );
             }
         }
     }
@@ -58,9 +74,22 @@ fn mechanisms_attacks_and_estimators_document_themselves() {
 
 #[test]
 fn every_source_file_says_what_it_is_for() {
-    for folder in ["src", "core", "mechanisms", "attacks", "datasets", "models", "results", "tests"] {
+    for folder in [
+        "src",
+        "core",
+        "mechanisms",
+        "attacks",
+        "datasets",
+        "models",
+        "results",
+        "tests",
+    ] {
         for file in sources(folder) {
-            assert!(!header(&file).is_empty(), "{} has no //! header", file.display());
+            assert!(
+                !header(&file).is_empty(),
+                "{} has no //! header",
+                file.display()
+            );
         }
     }
 }
@@ -68,11 +97,22 @@ fn every_source_file_says_what_it_is_for() {
 /// The crates know core alone, and heavy libraries stay where they belong.
 #[test]
 fn dependencies_point_one_way() {
-    let manifest = |folder: &str| fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
-    for folder in ["core", "mechanisms", "attacks", "datasets", "models", "results"] {
+    let manifest =
+        |folder: &str| fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+    for folder in [
+        "core",
+        "mechanisms",
+        "attacks",
+        "datasets",
+        "models",
+        "results",
+    ] {
         let text = manifest(folder);
         let dependencies = text.split("[dev-dependencies]").next().unwrap();
-        for line in dependencies.lines().filter(|line| line.starts_with("teda-")) {
+        for line in dependencies
+            .lines()
+            .filter(|line| line.starts_with("teda-"))
+        {
             assert!(line.starts_with("teda-core."), "{folder} depends on {line}");
             assert_ne!(folder, "core", "core depends on {line}");
         }

@@ -36,7 +36,12 @@ impl Verdict {
     /// # Errors
     /// Usage, listing the names.
     pub fn parse(name: &str) -> Result<Self> {
-        let all = [Self::Consistent, Self::Violation, Self::Saturated, Self::NoClaim];
+        let all = [
+            Self::Consistent,
+            Self::Violation,
+            Self::Saturated,
+            Self::NoClaim,
+        ];
         all.into_iter()
             .find(|verdict| verdict.name() == name)
             .ok_or_else(|| Error::unknown("verdict", name, &all.map(Self::name)))

@@ -5,7 +5,7 @@ use teda_core::{Error, Result};
 use crate::splits;
 
 /// The column taken when none is asked for.
-const DEFAULT: &str = "text";
+pub(crate) const DEFAULT: &str = "text";
 
 /// A column of a file.
 pub(crate) struct Column<'a> {

@@ -35,7 +35,6 @@ mod tests {
 
     #[test]
     fn the_digest_is_sha256_of_lengths_and_texts() {
-        // printf '\2\0\0\0\0\0\0\0ab\1\0\0\0\0\0\0\0c' | sha256sum
         assert_eq!(
             of_texts(&["ab".into(), "c".into()]),
             sha256(b"\x02\0\0\0\0\0\0\0ab\x01\0\0\0\0\0\0\0c")

@@ -37,6 +37,8 @@ pub struct Manifest {
     pub machine: Machine,
     /// The cells; their positions are the `cell` of the rows.
     pub cells: Vec<CellPlan>,
+    /// SHA-256 of the finished run's `trials.parquet`, in hexadecimal; none before.
+    pub trials_sha256: Option<String>,
 }
 
 /// How far a run came.
@@ -158,6 +160,7 @@ impl Manifest {
             models: Vec::new(),
             machine: Machine::current(),
             cells: Vec::new(),
+            trials_sha256: None,
         }
     }
 

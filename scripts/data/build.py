@@ -1,6 +1,6 @@
 """Writes the corpora that ship in the binary (`datasets/data/*.jsonl.gz`); the record of how they were made.
 
-    python3 scripts/data/build.py --from /work/shared/data
+    python3 scripts/data/build.py --from DIR
 
 Reads `snips.jsonl`, `medquad.jsonl.gz` and `spooky.jsonl.gz`, keeps the fields named below, in that order,
 and the rows as they are, and compresses with `gzip -9n`: without name and time, the same rows give the same

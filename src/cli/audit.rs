@@ -23,21 +23,42 @@ use crate::table as results;
 #[command(after_long_help = EXAMPLES)]
 pub struct Arguments {
     /// Mechanisms to audit (see `teda list mechanisms`)
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', required_unless_present = "resume")]
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        required_unless_present = "resume"
+    )]
     mech: Vec<String>,
     /// Nominal epsilons to run; each mechanism's own grid when left out
-    #[arg(long, value_name = "E,…", value_delimiter = ',', allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "E,…",
+        value_delimiter = ',',
+        allow_negative_numbers = true
+    )]
     epsilon: Option<Vec<f64>>,
     #[command(flatten)]
     data: DataArguments,
     /// Attacks, all on the same releases (see `teda list attacks`)
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "embedding")]
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        default_value = "embedding"
+    )]
     attack: Vec<String>,
     /// Candidates a trial
     #[arg(long, value_name = "K,…", value_delimiter = ',', default_value = "2")]
     k: Vec<usize>,
     /// How candidate sets are drawn: below 0 diverse texts, 0 uniformly, above 0 similar texts
-    #[arg(long, value_name = "L,…", value_delimiter = ',', default_value = "-10000", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "L,…",
+        value_delimiter = ',',
+        default_value = "-10000",
+        allow_negative_numbers = true
+    )]
     lambda: Vec<f64>,
     /// Which texts are told apart
     #[arg(long, value_enum, default_value = "any-texts")]
@@ -46,10 +67,20 @@ pub struct Arguments {
     #[arg(long, value_name = "T", default_value_t = 10_000)]
     trials: u64,
     /// Two-sided confidence level: 0.01 gives 99 %; the lower bound spends half of it
-    #[arg(long, value_name = "A", default_value_t = 0.01, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "A",
+        default_value_t = 0.01,
+        allow_negative_numbers = true
+    )]
     alpha: f64,
     /// Delta of the (epsilon, delta) that is bounded
-    #[arg(long, value_name = "D", default_value_t = 0.0, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "D",
+        default_value_t = 0.0,
+        allow_negative_numbers = true
+    )]
     delta: f64,
     /// How the bound is computed (see `teda list estimators`)
     #[arg(long, value_name = "NAME", default_value = "teda")]
@@ -100,7 +131,12 @@ const EXAMPLES: &str = "Examples:
 pub struct DataArguments {
     /// Data sets: a shipped name (see `teda data list`), FILE.{jsonl,csv,tsv,parquet,txt}[.gz][:COLUMN],
     /// or - for standard input
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "snips")]
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        default_value = "snips"
+    )]
     dataset: Vec<String>,
     /// Part of the data set; `all` for every part
     #[arg(long, value_name = "NAME")]
@@ -227,9 +263,12 @@ fn parse_shard(text: &str) -> std::result::Result<(u32, u32), String> {
 }
 
 fn parse_setting(text: &str) -> std::result::Result<(String, f64), String> {
-    let (name, value) =
-        text.split_once('=').ok_or_else(|| format!("'{text}': write NAME=VALUE, such as tau=0.9"))?;
-    let value = value.parse().map_err(|_| format!("'{text}': '{value}' is no number"))?;
+    let (name, value) = text
+        .split_once('=')
+        .ok_or_else(|| format!("'{text}': write NAME=VALUE, such as tau=0.9"))?;
+    let value = value
+        .parse()
+        .map_err(|_| format!("'{text}': '{value}' is no number"))?;
     Ok((name.to_owned(), value))
 }
 
@@ -251,7 +290,11 @@ impl Arguments {
                 return Ok(Outcome::Done);
             }
             if !self.quiet {
-                prepared.plan.corpora.iter().for_each(|corpus| eprintln!("{}", corpus.summary()));
+                prepared
+                    .plan
+                    .corpora
+                    .iter()
+                    .for_each(|corpus| eprintln!("{}", corpus.summary()));
             }
             prepared.begin(self.out.as_deref(), &pace)?
         };
@@ -290,7 +333,9 @@ impl Arguments {
             delta: self.delta,
             estimator: self.estimator.clone(),
             shard: self.shard,
-            ..self.model.config(self.mech.clone(), self.epsilon.clone(), datasets)
+            ..self
+                .model
+                .config(self.mech.clone(), self.epsilon.clone(), datasets)
         }
     }
 
@@ -321,7 +366,16 @@ fn stop_on_interrupt() -> Result<Arc<AtomicBool>> {
 /// The cells that would be computed.
 fn dry_run(prepared: &Prepared, trials: u64) -> String {
     let plan = &prepared.plan;
-    let mut cells = table(["data set", "texts", "mechanism", "nominal ε", "k", "λ", "attack", "trials"]);
+    let mut cells = table([
+        "data set",
+        "texts",
+        "mechanism",
+        "nominal ε",
+        "k",
+        "λ",
+        "attack",
+        "trials",
+    ]);
     for series in &plan.series {
         let corpus = &plan.corpora[series.corpus];
         for attack in &plan.attacks {

@@ -22,14 +22,23 @@ enum Command {
 impl Arguments {
     pub fn run(self) -> Result<Outcome> {
         let Command::List = self.command;
-        let mut overview = table(["data set", "language", "splits (texts; * default)", "licence"]);
+        let mut overview = table([
+            "data set",
+            "language",
+            "splits (texts; * default)",
+            "licence",
+        ]);
         let mut details = String::new();
         for card in teda_datasets::cards() {
             let splits: Vec<String> = card
                 .splits
                 .iter()
                 .map(|s| {
-                    let star = if s.name == card.default_split { "*" } else { "" };
+                    let star = if s.name == card.default_split {
+                        "*"
+                    } else {
+                        ""
+                    };
                     format!("{}{star} {}", s.name, s.rows)
                 })
                 .collect();
@@ -41,11 +50,7 @@ impl Arguments {
             ]);
             details += &format!(
                 "\n{}: {}\n  source  {}\n  credit  {}\n  sha256  {}\n",
-                card.name,
-                card.title,
-                card.source,
-                card.attribution,
-                card.sha256
+                card.name, card.title, card.source, card.attribution, card.sha256
             );
         }
         let own = "\nYour own: --dataset FILE.{jsonl,csv,tsv,parquet,txt}[.gz][:COLUMN], or - for standard input.\n";

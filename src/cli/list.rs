@@ -39,7 +39,13 @@ impl Arguments {
 }
 
 fn list_mechanisms() -> String {
-    let mut overview = table(["mechanism", "kind", "unit of epsilon", "own epsilon grid", "what it does"]);
+    let mut overview = table([
+        "mechanism",
+        "kind",
+        "unit of epsilon",
+        "own epsilon grid",
+        "what it does",
+    ]);
     let mut details = String::new();
     for entry in mechanisms::ALL {
         let grid: Vec<String> = entry.grid.iter().map(f64::to_string).collect();

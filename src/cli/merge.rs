@@ -23,7 +23,9 @@ pub struct Arguments {
 impl Arguments {
     pub fn run(self) -> Result<Outcome> {
         if self.runs.len() < 2 {
-            return Err(Error::usage("one run directory is nothing to merge: name all shards"));
+            return Err(Error::usage(
+                "one run directory is nothing to merge: name all shards",
+            ));
         }
         let (directory, cells) = merge::merge(&self.runs, self.out.as_deref())?;
         print(&table::render(&cells))?;

@@ -25,7 +25,9 @@ pub fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
-        Err(e) => Err(Error::failed(format!("cannot write to standard output: {e}"))),
+        Err(e) => Err(Error::failed(format!(
+            "cannot write to standard output: {e}"
+        ))),
         Ok(()) => Ok(()),
     }
 }
@@ -41,5 +43,7 @@ pub fn table<const N: usize>(header: [&str; N]) -> Table {
 /// The table's lines without trailing blanks, ended by a line feed.
 #[must_use]
 pub fn lines(table: &Table) -> String {
-    table.lines().fold(String::new(), |text, line| text + line.trim_end() + "\n")
+    table
+        .lines()
+        .fold(String::new(), |text, line| text + line.trim_end() + "\n")
 }

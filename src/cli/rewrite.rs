@@ -48,7 +48,10 @@ impl Arguments {
             )));
         }
         if entry.unit.is_none() && self.epsilon.is_some() {
-            return Err(Error::usage(format!("'{}' has no epsilon to set", entry.name)));
+            return Err(Error::usage(format!(
+                "'{}' has no epsilon to set",
+                entry.name
+            )));
         }
         let requests = self.data.requests();
         if requests.iter().any(|request| request.source == "-") {

@@ -68,8 +68,8 @@ mod tests {
     /// Randomised response with 10⁶ trials a hypothesis, at its expected counts.
     #[test]
     fn randomised_response_at_its_mean() {
-        for (epsilon, expected) in [(0.5, 0.494), (1.0, 0.994), (2.0, 1.991), (4.0, 3.979)] {
-            let hits = (1e6 / (1.0 + (-epsilon as f64).exp())).round() as u64;
+        for (epsilon, expected) in [(0.5_f64, 0.494), (1.0, 0.994), (2.0, 1.991), (4.0, 3.979)] {
+            let hits = (1e6 / (1.0 + (-epsilon).exp())).round() as u64;
             let miss = 1_000_000 - hits;
             let bound = Baseline.bound(
                 &tally([[hits, miss], [miss, hits]]),

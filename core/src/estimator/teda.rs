@@ -101,9 +101,9 @@ mod tests {
     /// Randomised response at its expected count: the figures of Arcolezi & Gambs' setting.
     #[test]
     fn randomised_response_at_its_mean() {
-        for (epsilon, expected) in [(0.5, 0.496), (1.0, 0.996), (2.0, 1.994), (4.0, 3.986)] {
+        for (epsilon, expected) in [(0.5_f64, 0.496), (1.0, 0.996), (2.0, 1.994), (4.0, 3.986)] {
             let trials = 2_000_000_u64;
-            let rate = 1.0 / (1.0 + (-epsilon as f64).exp());
+            let rate = 1.0 / (1.0 + (-epsilon).exp());
             let hits = (trials as f64 * rate).round() as u64;
             let found = forced_choice(2, hits, trials, level(), 0.0);
             assert!((found - expected).abs() < 6e-4, "{epsilon}: {found}");

@@ -51,10 +51,12 @@ pub(super) fn read(content: &str, intake: &mut Intake<'_>) -> Result<()> {
                 ));
             }
             Err(error) => {
-                // The error says "line 1" of the line.
+                let column = error.column();
+                // Its own place is "line 1" of the line.
+                let said = error.to_string();
+                let said = said.split(" at line ").next().unwrap_or_default();
                 return place.refuse(format_args!(
-                    "this is not JSON, column {}: {error}: every line of JSON lines is a whole value",
-                    error.column()
+                    "this is not JSON (column {column}: {said}); every line is to be a whole value"
                 ));
             }
         }
@@ -62,12 +64,15 @@ pub(super) fn read(content: &str, intake: &mut Intake<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The column by the fields of the first object.
 fn choose(row: &Map<String, Value>, intake: &Intake<'_>) -> Result<String> {
+    let named = intake.column.unwrap_or(columns::DEFAULT);
     let columns: Vec<Column<'_>> = row
         .iter()
         .map(|(name, value)| Column {
             name,
-            text: value.is_string(),
+            // A null may be a string in the next row. What the column to read holds is checked with its line.
+            text: value.is_string() || value.is_null() || name == named,
         })
         .collect();
     let index = columns::choose(intake.name, intake.column, &columns)?;

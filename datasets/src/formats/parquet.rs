@@ -74,8 +74,8 @@ fn frame(bytes: &[u8], columns: &[usize], rows: usize) -> PolarsResult<DataFrame
 fn reader(bytes: &[u8]) -> PolarsResult<ParquetReader<Cursor<&[u8]>>> {
     let mut reader = ParquetReader::new(Cursor::new(bytes));
     let mut metadata = (**reader.get_metadata()?).clone();
-    // Without the writer's own notes, which can make a string something that this build of polars has no type
-    // for (a pandas category, say), a string is a string.
+    // Without the writer's own notes, which can make something else of a string (a pandas category, say), a
+    // string is a string.
     metadata.key_value_metadata = None;
     reader.set_metadata(Arc::new(metadata));
     Ok(reader)

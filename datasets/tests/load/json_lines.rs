@@ -39,7 +39,12 @@ fn the_column_is_text_or_the_only_one_with_strings_or_the_one_asked_for() {
     let number = format!("{several}:n");
     says(
         &usage(&request(&number)),
-        &["column 'n'", "does not hold strings"],
+        &["line 1", "field 'n' is a number"],
+    );
+    let null = folder.file("d.jsonl", "{\"id\":\"1\",\"review\":null}\n");
+    says(
+        &usage(&request(&null)),
+        &["more than one other", "id, review"],
     );
     let none = folder.file("c.jsonl", "{\"n\":1}\n");
     says(&usage(&request(&none)), &["no column with strings", "n"]);

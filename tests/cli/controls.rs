@@ -1,13 +1,13 @@
 //! Audits of mechanisms of known ε: ceilings reached, nothing found where there is nothing, exact
 //! claims confirmed and broken ones refuted.
 
-mod common;
-
-use common::{Sandbox, number};
+use crate::sandbox::{Sandbox, number};
 
 #[test]
 fn identity_reaches_the_ceiling_of_every_k() {
-    let cells = Sandbox::new().cells(&["audit", "--mech", "identity", "--k", "2,4,8,16", "--trials", "10000"]);
+    let cells = Sandbox::new().cells(&[
+        "audit", "--mech", "identity", "--k", "2,4,8,16", "--trials", "10000",
+    ]);
     for (cell, ceiling) in cells.iter().zip([7.5427, 8.641, 9.489, 10.251]) {
         assert_eq!(cell["hits"], cell["trials"]);
         assert_eq!(cell["empirical_epsilon"], cell["ceiling"]);
@@ -21,14 +21,24 @@ fn identity_reaches_the_ceiling_of_every_k() {
 #[test]
 fn a_constant_release_and_a_random_guess_show_nothing() {
     let sandbox = Sandbox::new();
-    let constant = sandbox.cells(&["audit", "--mech", "constant", "--k", "2,4", "--attack", "embedding,random"]);
+    let constant = sandbox.cells(&[
+        "audit",
+        "--mech",
+        "constant",
+        "--k",
+        "2,4",
+        "--attack",
+        "embedding,random",
+    ]);
     assert_eq!(constant.len(), 4);
     for cell in &constant {
         assert_eq!(number(cell, "empirical_epsilon"), 0.0, "{cell}");
         assert_eq!(cell["verdict"], "consistent");
         assert_eq!(number(cell, "claimed_epsilon"), 0.0);
     }
-    for cell in sandbox.cells(&["audit", "--mech", "identity", "--attack", "random", "--k", "2,8"]) {
+    for cell in sandbox.cells(&[
+        "audit", "--mech", "identity", "--attack", "random", "--k", "2,8",
+    ]) {
         assert_eq!(number(&cell, "empirical_epsilon"), 0.0, "{cell}");
     }
 }
@@ -37,7 +47,9 @@ fn a_constant_release_and_a_random_guess_show_nothing() {
 /// lie within four standard deviations of their mean, and the bound just below ε.
 #[test]
 fn binary_randomised_response_is_measured_at_its_epsilon() {
-    let audit = ["audit", "--limit", "2", "--k", "2", "--lambda", "0", "--trials", "1000000", "--mech"];
+    let audit = [
+        "audit", "--limit", "2", "--k", "2", "--lambda", "0", "--trials", "1000000", "--mech",
+    ];
     let sandbox = Sandbox::new();
     let cells = sandbox.cells(&[&audit[..], &["krr"]].concat());
     assert_eq!(cells.len(), 4);
@@ -45,7 +57,10 @@ fn binary_randomised_response_is_measured_at_its_epsilon() {
         let epsilon = number(cell, "epsilon");
         let rate = 1.0 / (1.0 + (-epsilon).exp());
         let deviation = (1e6 * rate * (1.0 - rate)).sqrt();
-        assert!((number(cell, "hits") - 1e6 * rate).abs() < 4.0 * deviation, "{cell}");
+        assert!(
+            (number(cell, "hits") - 1e6 * rate).abs() < 4.0 * deviation,
+            "{cell}"
+        );
         assert!(number(cell, "empirical_epsilon") <= epsilon, "{cell}");
         assert!(number(cell, "empirical_epsilon") > epsilon - 0.03, "{cell}");
         assert_eq!(cell["verdict"], "consistent");
@@ -59,17 +74,45 @@ fn binary_randomised_response_is_measured_at_its_epsilon() {
 #[test]
 fn the_baseline_estimator_agrees_and_needs_two_candidates() {
     let sandbox = Sandbox::new();
-    let audit = ["audit", "--mech", "krr", "--limit", "2", "--epsilon", "2", "--trials", "200000"];
+    let audit = [
+        "audit",
+        "--mech",
+        "krr",
+        "--limit",
+        "2",
+        "--epsilon",
+        "2",
+        "--trials",
+        "200000",
+    ];
     let cell = &sandbox.cells(&[&audit[..], &["--estimator", "baseline"]].concat())[0];
     let bound = number(cell, "empirical_epsilon");
     assert!((1.93..2.0).contains(&bound), "{cell}");
     assert_eq!(cell["estimator"], "baseline");
-    let refused = sandbox.run(&["audit", "--mech", "identity", "--k", "4", "--estimator", "baseline"]);
+    let refused = sandbox.run(&[
+        "audit",
+        "--mech",
+        "identity",
+        "--k",
+        "4",
+        "--estimator",
+        "baseline",
+    ]);
     assert_eq!(refused.status.code(), Some(2));
 }
 
 #[test]
 fn too_few_trials_to_refute_a_claim_are_called_saturated() {
-    let cells = Sandbox::new().cells(&["audit", "--mech", "krr", "--limit", "2", "--epsilon", "50", "--trials", "100"]);
+    let cells = Sandbox::new().cells(&[
+        "audit",
+        "--mech",
+        "krr",
+        "--limit",
+        "2",
+        "--epsilon",
+        "50",
+        "--trials",
+        "100",
+    ]);
     assert_eq!(cells[0]["verdict"], "saturated");
 }

@@ -45,7 +45,11 @@ impl Sandbox {
     /// Runs `teda`, which must succeed, and returns its standard output.
     pub fn stdout(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            text(&output.stderr)
+        );
         text(&output.stdout)
     }
 
@@ -75,5 +79,7 @@ pub fn text(bytes: &[u8]) -> String {
 
 /// A number in a cell.
 pub fn number(cell: &serde_json::Value, field: &str) -> f64 {
-    cell[field].as_f64().unwrap_or_else(|| panic!("{field} in {cell}"))
+    cell[field]
+        .as_f64()
+        .unwrap_or_else(|| panic!("{field} in {cell}"))
 }

@@ -1,16 +1,25 @@
 //! The law of every run: the same table, bit for bit, whatever the threads, batches and shards, and
 //! after a kill.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{Sandbox, read, text};
+use crate::sandbox::{Sandbox, read, text};
 
 /// Every mechanism of the registry at one small setting: short texts of the default data set.
 const AUDIT: [&str; 13] = [
-    "audit", "--mech", "privrewrite,privrewrite-naive,em,krr,krr-half-noise,identity,constant",
-    "--epsilon", "2", "--limit", "300", "--trials", "150", "--attack", "embedding,random", "--k", "2",
+    "audit",
+    "--mech",
+    "privrewrite,privrewrite-naive,em,krr,krr-half-noise,identity,constant",
+    "--epsilon",
+    "2",
+    "--limit",
+    "300",
+    "--trials",
+    "150",
+    "--attack",
+    "embedding,random",
+    "--k",
+    "2",
 ];
 
 fn audit(sandbox: &Sandbox, out: &str, more: &[&str]) -> String {
@@ -40,18 +49,31 @@ fn threads_batches_and_shards_change_nothing() {
         ("batch-256", &["--batch", "256"]),
     ] {
         assert_eq!(audit(&sandbox, name, how), table, "{name}");
-        assert_eq!(sandbox.bytes(name, "trials.parquet"), rows, "{name}: other rows");
-        assert_eq!(comparable(&sandbox, name), comparable(&sandbox, "whole"), "{name}");
+        assert_eq!(
+            sandbox.bytes(name, "trials.parquet"),
+            rows,
+            "{name}: other rows"
+        );
+        assert_eq!(
+            comparable(&sandbox, name),
+            comparable(&sandbox, "whole"),
+            "{name}"
+        );
     }
     let parts = ["1/4", "2/4", "3/4", "4/4"];
     let names = ["part1", "part2", "part3", "part4"];
     for (part, name) in parts.iter().zip(names) {
         audit(&sandbox, name, &["--shard", part]);
     }
-    let merged = sandbox.stdout(&["merge", "part3", "part1", "part4", "part2", "--out", "merged"]);
+    let merged = sandbox.stdout(&[
+        "merge", "part3", "part1", "part4", "part2", "--out", "merged",
+    ]);
     assert_eq!(merged, table);
     assert_eq!(sandbox.bytes("merged", "trials.parquet"), rows);
-    assert_eq!(comparable(&sandbox, "merged"), comparable(&sandbox, "whole"));
+    assert_eq!(
+        comparable(&sandbox, "merged"),
+        comparable(&sandbox, "whole")
+    );
     // The report reads the rows alone.
     assert_eq!(sandbox.stdout(&["report", "merged"]), table);
     let missing = sandbox.run(&["merge", "part1", "part2", "part4"]);
@@ -72,7 +94,8 @@ fn a_killed_run_resumes_to_the_same_bytes() {
         let journal = sandbox.path(&name).join("trials.jsonl");
         let started = Instant::now();
         while child.try_wait().unwrap().is_none() {
-            let lines = std::fs::read(&journal).map_or(0, |b| b.iter().filter(|c| **c == b'\n').count());
+            let lines =
+                std::fs::read(&journal).map_or(0, |b| b.iter().filter(|c| **c == b'\n').count());
             if lines as f64 >= share * f64::from(expected_rows) {
                 child.kill().unwrap();
                 break;
@@ -85,22 +108,51 @@ fn a_killed_run_resumes_to_the_same_bytes() {
             let mut bytes = read(&journal);
             bytes.truncate(bytes.len().saturating_sub(7));
             std::fs::write(&journal, bytes).unwrap();
-            let resumed = sandbox.stdout(&["audit", "--resume", &name, "--quiet", "--threads", "1"]);
+            let resumed =
+                sandbox.stdout(&["audit", "--resume", &name, "--quiet", "--threads", "1"]);
             assert_eq!(resumed, table, "killed at {share}");
         }
-        assert_eq!(sandbox.bytes(&name, "trials.parquet"), rows, "killed at {share}");
+        assert_eq!(
+            sandbox.bytes(&name, "trials.parquet"),
+            rows,
+            "killed at {share}"
+        );
     }
     let again = sandbox.run(&["audit", "--resume", "whole"]);
     assert_eq!(again.status.code(), Some(2));
-    assert!(text(&again.stderr).contains("complete"), "{}", text(&again.stderr));
+    assert!(
+        text(&again.stderr).contains("complete"),
+        "{}",
+        text(&again.stderr)
+    );
 }
 
 /// A cell's numbers do not depend on what else is in the grid.
 #[test]
 fn a_cell_alone_is_the_cell_in_the_grid() {
     let sandbox = Sandbox::new();
-    let grid = sandbox.cells(&["audit", "--mech", "em,krr", "--epsilon", "1,2", "--limit", "200", "--trials", "300"]);
-    let alone = sandbox.cells(&["audit", "--mech", "krr", "--epsilon", "2", "--limit", "200", "--trials", "300"]);
+    let grid = sandbox.cells(&[
+        "audit",
+        "--mech",
+        "em,krr",
+        "--epsilon",
+        "1,2",
+        "--limit",
+        "200",
+        "--trials",
+        "300",
+    ]);
+    let alone = sandbox.cells(&[
+        "audit",
+        "--mech",
+        "krr",
+        "--epsilon",
+        "2",
+        "--limit",
+        "200",
+        "--trials",
+        "300",
+    ]);
     assert_eq!(grid[3]["hits"], alone[0]["hits"]);
     assert_eq!(grid[3]["mechanism"], "krr");
 }

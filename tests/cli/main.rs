@@ -1,0 +1,6 @@
+//! End-to-end tests of the binary, as a user runs it.
+
+mod controls;
+mod inputs;
+mod laws;
+mod sandbox;
