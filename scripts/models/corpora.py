@@ -1,8 +1,8 @@
 """Load the shippable corpora and cut them into train and held-out texts.
 
 Inputs : a folder with snips.jsonl, snips_raw.jsonl.gz, medquad.jsonl.gz and
-         spooky.jsonl.gz (each also accepted with or without .gz), one JSON
-         object a line.
+         spooky.jsonl.gz or novels.jsonl.gz (each also accepted with or without
+         .gz), one JSON object a line. All but snips_raw ship in datasets/data.
 Outputs: Python lists (this file is a library; it writes nothing).
 Command: python corpora.py --data DIR     # prints the sizes
 
@@ -33,8 +33,13 @@ def add_data_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
+# The novels ship in datasets/data under another name than at their source.
+ALIASES = {"spooky": "novels"}
+
+
 def read_rows(folder: Path, name: str) -> list[dict]:
-    for path in (folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz"):
+    names = (name, ALIASES.get(name, name))
+    for path in (folder / f"{n}{end}" for n in names for end in (".jsonl", ".jsonl.gz")):
         if path.exists():
             opener = gzip.open if path.suffix == ".gz" else open
             with opener(path, "rt", encoding="utf-8") as handle:

@@ -90,7 +90,7 @@ pub struct Arguments {
     /// Computes only the I-th of N parts of every cell's trials; `teda merge` joins them
     #[arg(long, value_name = "I/N", value_parser = parse_shard)]
     shard: Option<(u32, u32)>,
-    /// Run directory; results/runs/<time>-<mechanisms>-<data set> when left out
+    /// Run directory; results/runs/TIME-MECHANISMS-DATASET when left out
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Goes on with a run that was stopped; everything but --threads, --batch, --format and --quiet
@@ -129,8 +129,8 @@ const EXAMPLES: &str = "Examples:
 /// Where the texts come from.
 #[derive(Args)]
 pub struct DataArguments {
-    /// Data sets: a shipped name (see `teda data list`), FILE.{jsonl,csv,tsv,parquet,txt}[.gz][:COLUMN],
-    /// or - for standard input
+    /// Data sets: a shipped name (see `teda data list`), a file FILE.{jsonl,csv,tsv,parquet,txt} (or
+    /// .gz of it; FILE:COLUMN names the column), or - for standard input
     #[arg(
         long,
         value_name = "NAME,…",
@@ -183,7 +183,7 @@ pub struct ModelArguments {
     /// Sentence encoder
     #[arg(long, value_name = "NAME", default_value = "builtin")]
     pub encoder: String,
-    /// Rewriter of black-box mechanisms: builtin[:mask=SHARE][,rounds=N]
+    /// Rewriter of black-box mechanisms: builtin, or builtin:mask=SHARE,rounds=N
     #[arg(long, value_name = "NAME", default_value = "builtin")]
     pub llm: String,
 }

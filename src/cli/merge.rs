@@ -15,7 +15,7 @@ pub struct Arguments {
     /// Run directories of all shards, in any order
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
-    /// Run directory of the whole; results/runs/<time>-<mechanisms>-<data set> when left out
+    /// Run directory of the whole; results/runs/TIME-MECHANISMS-DATASET when left out
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

@@ -7,7 +7,7 @@
 //! # Why it is a bound
 //! The secret is uniform over the set and independent of everything else. Under (ε, δ)-LDP each
 //! P[A = i | i] ≤ e^ε P[A = i | j] + δ for every j ≠ i; averaging over i and the k−1 values of j
-//! gives (k−1)·P[hit] ≤ e^ε (1 − P[hit]) + (k−1)δ.
+//! gives, with h the probability of a hit, (k−1)h ≤ e^ε (1 − h) + (k−1)δ.
 //!
 //! # Source
 //! TeDA (arXiv 2603.22968), Section 3.3 and Appendix B; its ceiling of 7.54 at k = 2 and 10⁴ trials

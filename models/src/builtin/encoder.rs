@@ -9,7 +9,7 @@
 //! # Tokens
 //! Uncased WordPiece with BERT's normalisation: control characters and NUL are dropped, accents
 //! stripped, a word of more than 100 characters is one `[UNK]`. The names of special tokens, as
-//! "[MASK]", are recognised in a text and stand for those tokens, as everywhere with BERT.
+//! `[MASK]`, are recognised in a text and stand for those tokens, as everywhere with BERT.
 //!
 //! # Speed
 //! A word of ASCII letters and digits that is a token itself is looked up; all others go through the
