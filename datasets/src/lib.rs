@@ -1,7 +1,7 @@
 //! Where the texts of an audit come from: corpora that ship in the binary, files and standard input.
 //!
-//! One call, [`load`], turns a [`Request`] into a [`Dataset`] of distinct texts, and counts every row that
-//! did not become one. What ships is described by [`cards`]: source, licence, splits and digest.
+//! One call, [`load()`], turns a [`Request`] into a [`Dataset`] of distinct texts, and counts every row that
+//! did not become one. What ships is described by [`cards()`]: source, licence, splits and digest.
 
 mod bytes;
 mod cards;

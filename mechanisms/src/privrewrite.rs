@@ -7,7 +7,7 @@
 //! 3. In the order generated, y is kept if s(y, y′) < τ for every y′ kept before, s = ½(1 + ⟨ψ(y), ψ(y′)⟩)
 //!    with ψ a unit-norm sentence encoder; τ = 1 keeps all. No coherent (non-empty) rewrite: the
 //!    sanitised text is released.
-//! 4. Pr[y] ∝ exp(ε₂ u(y) / (2Δu)), u(y) = clip₀₁(½ + ⟨φ(x), φ(y)⟩/ρ), φ the mean of the unit-norm
+//! 4. Pr(y) ∝ exp(ε₂ u(y) / (2Δu)), u(y) = clip₀₁(½ + ⟨φ(x), φ(y)⟩/ρ), φ the mean of the unit-norm
 //!    token vectors, Δu = min(1, 2/(Tρ)), T the number of tokens of x.
 //!
 //! # Guarantee
