@@ -35,7 +35,7 @@ pub struct Arguments {
         long,
         value_name = "E,…",
         value_delimiter = ',',
-        allow_negative_numbers = true
+        allow_hyphen_values = true
     )]
     epsilon: Option<Vec<f64>>,
     #[command(flatten)]
@@ -57,7 +57,7 @@ pub struct Arguments {
         value_name = "L,…",
         value_delimiter = ',',
         default_value = "-10000",
-        allow_negative_numbers = true
+        allow_hyphen_values = true
     )]
     lambda: Vec<f64>,
     /// Which texts are told apart
@@ -71,7 +71,7 @@ pub struct Arguments {
         long,
         value_name = "A",
         default_value_t = 0.01,
-        allow_negative_numbers = true
+        allow_hyphen_values = true
     )]
     alpha: f64,
     /// Delta of the (epsilon, delta) that is bounded
@@ -79,7 +79,7 @@ pub struct Arguments {
         long,
         value_name = "D",
         default_value_t = 0.0,
-        allow_negative_numbers = true
+        allow_hyphen_values = true
     )]
     delta: f64,
     /// How the bound is computed (see `teda list estimators`)

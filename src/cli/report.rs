@@ -17,10 +17,10 @@ pub struct Arguments {
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
     /// Two-sided confidence level, if another than the run's
-    #[arg(long, value_name = "A", allow_negative_numbers = true)]
+    #[arg(long, value_name = "A", allow_hyphen_values = true)]
     alpha: Option<f64>,
     /// Delta, if another than the run's
-    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    #[arg(long, value_name = "D", allow_hyphen_values = true)]
     delta: Option<f64>,
     /// Estimator, if another than the run's
     #[arg(long, value_name = "NAME")]

@@ -22,7 +22,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     mech: String,
     /// Nominal epsilon; not for mechanisms without one
-    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    #[arg(long, value_name = "E", allow_hyphen_values = true)]
     epsilon: Option<f64>,
     #[command(flatten)]
     model: ModelArguments,

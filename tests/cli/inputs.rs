@@ -270,22 +270,27 @@ fn texts_of_any_length_and_script_are_audited() {
     }
 }
 
+/// Invisible characters are texts without tokens: `em` has nothing to release.
 #[test]
 fn a_release_that_is_no_text_counts_as_failed_and_is_guessed_at_random() {
-    // At this split nothing but punctuation goes in, so the rewriter has no word to change.
     let s = Sandbox::new();
-    let path = s.file("marks.txt", "?\n!\n");
+    let path = s.file("invisible.txt", "\u{200b}\u{200b}\n\u{200c}\u{200c}\n");
     let cells = s.cells(&[
         "audit",
         "--mech",
-        "identity",
+        "em",
+        "--epsilon",
+        "1",
         "--dataset",
         &path,
         "--trials",
-        "500",
+        "2000",
     ]);
-    assert_eq!(cells[0]["failed"], 0);
-    assert_eq!(cells[0]["trials"], 500);
+    assert_eq!(cells[0]["failed"], 2000);
+    assert_eq!(cells[0]["trials"], 2000);
+    // Four standard deviations of Bin(2000, ½).
+    let hits = cells[0]["hits"].as_u64().unwrap();
+    assert!(hits.abs_diff(1000) < 90, "{hits} hits");
 }
 
 #[test]

@@ -127,6 +127,51 @@ fn a_killed_run_resumes_to_the_same_bytes() {
     );
 }
 
+/// Several runs in one report, and the same rows under another level.
+#[test]
+fn a_report_overlays_runs_and_judges_anew() {
+    let sandbox = Sandbox::new();
+    let run = |mechanism, out| {
+        let audit = [
+            "audit", "--mech", mechanism, "--limit", "2", "--lambda", "0", "--quiet",
+        ];
+        sandbox.stdout(&[&audit[..], &["--trials", "2000", "--out", out]].concat())
+    };
+    run("krr", "sound");
+    run("krr-half-noise", "broken");
+    let printed = sandbox.stdout(&[
+        "report", "sound", "broken", "--out", "both", "--format", "csv",
+    ]);
+    assert_eq!(printed.lines().count(), 1 + 4 + 4);
+    for file in ["curve.svg", "curve.png", "cells.csv", "result.json"] {
+        assert!(!sandbox.bytes("both", file).is_empty(), "{file}");
+    }
+    let picture = text(&sandbox.bytes("both", "curve.svg"));
+    assert!(picture.contains("krr-half-noise"));
+    let refused = sandbox.run(&["report", "sound", "broken"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let bound = |alpha| {
+        let report = [
+            "report", "sound", "--out", "again", "--format", "json", "--alpha", alpha,
+        ];
+        let document: serde_json::Value = serde_json::from_str(&sandbox.stdout(&report)).unwrap();
+        document["cells"][3]["empirical_epsilon"].as_f64().unwrap()
+    };
+    assert!(bound("0.2") > bound("0.001"));
+    // A changed row must not be judged.
+    let rows = sandbox.path("sound").join("trials.parquet");
+    let mut bytes = read(&rows);
+    bytes[1000] ^= 1;
+    std::fs::write(&rows, bytes).unwrap();
+    let refused = sandbox.run(&["report", "sound"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        text(&refused.stderr).contains("sha256"),
+        "{}",
+        text(&refused.stderr)
+    );
+}
+
 /// A cell's numbers do not depend on what else is in the grid.
 #[test]
 fn a_cell_alone_is_the_cell_in_the_grid() {

@@ -1,6 +1,7 @@
 //! End-to-end tests of the binary, as a user runs it.
 
 mod controls;
+mod goldens;
 mod inputs;
 mod laws;
 mod sandbox;

@@ -1,7 +1,7 @@
 //! What the end-to-end tests share: the binary, a scratch directory, and its results as JSON.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
@@ -39,7 +39,9 @@ impl Sandbox {
 
     /// Runs `teda` to its end.
     pub fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().expect("teda runs")
+        // Without a terminal anywhere, help is wrapped at one width on every machine.
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::null()).output().expect("teda runs")
     }
 
     /// Runs `teda`, which must succeed, and returns its standard output.
