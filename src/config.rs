@@ -48,6 +48,9 @@ pub struct Config {
     pub shard: Option<(u32, u32)>,
 }
 
+/// Counts up to here are exact in double precision.
+const MOST_TRIALS: u64 = 1 << 53;
+
 impl Config {
     /// Checks everything that can be checked without data or models.
     ///
@@ -63,6 +66,12 @@ impl Config {
         }
         if self.trials == 0 {
             return Err(Error::usage("trials = 0: an audit needs at least 1 trial"));
+        }
+        if self.trials > MOST_TRIALS {
+            return Err(Error::usage(format!(
+                "trials = {}: at most {MOST_TRIALS} can be counted exactly",
+                self.trials
+            )));
         }
         if let Some((part, parts)) = self.shard
             && (part == 0 || part > parts)
@@ -104,6 +113,8 @@ impl Config {
         for (kind, list) in [("mechanism", &self.mechanisms), ("attack", &self.attacks)] {
             no_repeats(kind, list)?;
         }
+        let sources: Vec<&str> = self.datasets.iter().map(|d| d.source.as_str()).collect();
+        no_repeats("data set", &sources)?;
         no_repeats("epsilon", self.epsilons.as_deref().unwrap_or_default())?;
         no_repeats("k", &self.ks)?;
         no_repeats("lambda", &self.lambdas)

@@ -107,10 +107,14 @@ impl Driver<'_> {
             .map(|cell| state.next_trial(*cell))
             .min()
             .unwrap_or(self.trials.end);
-        let starts: Vec<u64> = (first..self.trials.end)
-            .step_by(self.batch as usize)
-            .collect();
-        for wave in starts.chunks(BATCHES_PER_WAVE * rayon::current_num_threads()) {
+        // Not collected as a whole: memory must not grow with the number of trials.
+        let mut starts = (first..self.trials.end).step_by(self.batch as usize);
+        loop {
+            let in_wave = BATCHES_PER_WAVE * rayon::current_num_threads();
+            let wave: Vec<u64> = starts.by_ref().take(in_wave).collect();
+            if wave.is_empty() {
+                return Ok(true);
+            }
             let started = Instant::now();
             let batches: Vec<Option<Result<Vec<Trial>>>> = wave
                 .par_iter()
@@ -141,7 +145,6 @@ impl Driver<'_> {
                 return Ok(false);
             }
         }
-        Ok(true)
     }
 
     /// The trials of the batch from `start`, or `None` if the user wants to stop.

@@ -128,3 +128,15 @@ fn dependencies_point_one_way() {
         }
     }
 }
+
+/// What ships of the models stays small enough for the repository and the binary.
+#[test]
+fn built_in_models_fit_in_twelve_megabytes() {
+    let mut bytes = 0;
+    for model in ["encoder", "infill"] {
+        for entry in fs::read_dir(root().join("models/builtin").join(model)).unwrap() {
+            bytes += entry.unwrap().metadata().unwrap().len();
+        }
+    }
+    assert!(bytes > 0 && bytes <= 12_000_000, "{bytes} bytes");
+}

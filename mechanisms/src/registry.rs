@@ -64,7 +64,8 @@ pub struct Entry {
     pub presets: &'static [Preset],
     /// Whether it needs a black-box rewriter.
     pub generator: bool,
-    /// Builds an instance; ε is present exactly if `unit` is, and positive and finite.
+    /// Builds an instance at an ε that is positive and finite, or 0 for a mechanism without one;
+    /// called by [`Entry::instance`] alone, which checks it.
     pub build: fn(&Context, f64, &Settings) -> Result<Box<dyn Mechanism>>,
 }
 

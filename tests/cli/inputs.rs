@@ -201,6 +201,46 @@ fn numbers_out_of_range_are_refused_with_their_value() {
     );
 }
 
+/// A number of trials that no memory could list must not be listed.
+#[test]
+fn an_endless_run_starts_at_once_and_an_uncountable_one_is_refused() {
+    let s = Sandbox::new();
+    let endless = [
+        "audit",
+        "--mech",
+        "identity",
+        "--trials",
+        "9007199254740992",
+        "--quiet",
+    ];
+    let mut child = s
+        .command(&[&endless[..], &["--out", "run"]].concat())
+        .spawn()
+        .unwrap();
+    let journal = s.path("run").join("trials.jsonl");
+    while std::fs::metadata(&journal).map_or(0, |m| m.len()) == 0 {
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "ended before its first row"
+        );
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    refused(
+        &s,
+        &[
+            "audit",
+            "--mech",
+            "identity",
+            "--trials",
+            "9007199254740993",
+        ],
+        2,
+        &["at most"],
+    );
+}
+
 #[test]
 fn broken_data_is_named_by_file_and_line() {
     let s = Sandbox::new();
