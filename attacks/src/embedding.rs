@@ -9,7 +9,7 @@
 //! no known token.
 //!
 //! # Source
-//! TeDA (arXiv 2603.22968), Section 3.2: the external embedding attack (there all-mpnet-base-v2).
+//! TeDA (arXiv 2603.22968), Section 3.1: the external embedding attack (there all-mpnet-base-v2).
 //!
 //! # Deviations
 //! The encoder is the audit's own (`--encoder`); vectors of the data set are computed once.
@@ -24,7 +24,7 @@ use crate::registry::{Context, Entry};
 pub const ENTRY: Entry = Entry {
     name: "embedding",
     summary: "nearest candidate by cosine of sentence vectors",
-    source: "TeDA (arXiv 2603.22968), Section 3.2",
+    source: "TeDA (arXiv 2603.22968), Section 3.1",
     build: |context: &Context| {
         Box::new(Embedding {
             encoder: context.encoder.clone(),

@@ -6,8 +6,8 @@
 //! and for one relation or another, so two of them cannot be compared as they stand.
 //!
 //! # Source
-//! Basic composition: Dwork & Roth (2014), Theorem 3.16. Group privacy: ibid., Theorem 2.2, with
-//! δ for a group of g from Vadhan (2017), Lemma 2.2.
+//! Basic composition: Dwork & Roth (2014), Theorem 3.16. Group privacy: ibid., Theorem 2.2; its δ for
+//! a group of g is the definition applied g times, δ(1 + e^ε + … + e^{(g−1)ε}).
 
 use serde::{Deserialize, Serialize};
 

@@ -9,7 +9,7 @@
 //! so there is no finite ε between texts of different length. Proven.
 //!
 //! # Source
-//! PrivRewrite, Applied Sciences 15(22):11930, Section 5: the baseline "EM", there at ε of phase 1.
+//! PrivRewrite, Applied Sciences 15(22):11930, Section 5.1: the baseline "EM", there at ε of phase 1.
 //!
 //! # Deviations
 //! The paper names neither vocabulary nor embedding: here the public token map of the audit.

@@ -19,7 +19,7 @@
 //! length nothing is claimed.
 //!
 //! # Source
-//! PrivRewrite, Applied Sciences 15(22):11930 (2025), Algorithms 1-3; ε₁ = ε₂ and τ, ρ as there.
+//! PrivRewrite, Applied Sciences 15(22):11930 (2025), Sections 4.1-4.3; ε₁ = ε₂ and τ, ρ as there.
 //!
 //! # Deviations
 //! The paper's rewriter (Gemini-2.0-Flash) and prompt are not published: any black-box rewriter
@@ -40,7 +40,7 @@ use crate::token_exponential::TokenExponential;
 pub const ENTRY: Entry = Entry {
     name: "privrewrite",
     summary: "sanitises tokens, rewrites the result with a black-box model, selects privately",
-    source: "PrivRewrite (Applied Sciences 15(22):11930), Algorithms 1-3",
+    source: "PrivRewrite (Applied Sciences 15(22):11930), Sections 4.1-4.3",
     kind: Kind::Published,
     unit: Some(Unit::Text),
     grid: &GRID,

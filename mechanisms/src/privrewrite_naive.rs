@@ -8,10 +8,11 @@
 //! most ε₂ (and far less than that between one-token neighbours: it wastes its budget). Proven.
 //!
 //! # Source
-//! PrivRewrite, Applied Sciences 15(22):11930, Section 5: the ablation "PrivRewrite-Naive".
+//! PrivRewrite, Applied Sciences 15(22):11930, Section 5.1: the ablation "PrivRewrite-Naive".
 //!
 //! # Deviations
-//! As `privrewrite`.
+//! As `privrewrite`. The paper draws this variant as unaffected by ρ (Section 5.2, Figure 3) and gives
+//! no other utility for it; here ρ scales its utility as it does in `privrewrite`.
 
 use crate::privrewrite::{GRID, PARAMETERS, PRESETS, PrivRewrite, Sensitivity};
 use crate::registry::{Entry, Kind};

@@ -9,7 +9,7 @@
 //! factor of at most e^{ε/2}, and so does the normaliser.
 //!
 //! # Source
-//! McSherry & Talwar (2007); as phase 1 of PrivRewrite, Applied Sciences 15(22):11930, Section 4.
+//! McSherry & Talwar (2007); as phase 1 of PrivRewrite, Applied Sciences 15(22):11930, Section 4.1.
 //!
 //! # Sampling
 //! Exact in two ways. Rejection draws t uniformly from V and accepts it with probability

@@ -10,7 +10,7 @@
 //! gives, with h the probability of a hit, (k−1)h ≤ e^ε (1 − h) + (k−1)δ.
 //!
 //! # Source
-//! TeDA (arXiv 2603.22968), Section 3.3 and Appendix B; its ceiling of 7.54 at k = 2 and 10⁴ trials
+//! TeDA (arXiv 2603.22968), Section 3.3 and Appendix A; its ceiling of 7.54 at k = 2 and 10⁴ trials
 //! fixes the two-sided convention for α.
 
 use super::{Bound, Estimator, Level, binomial, positive_ln_ratio};
