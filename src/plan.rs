@@ -3,6 +3,7 @@
 //! A *series* is one (data set, mechanism, ε, k, λ): its releases are made once. Each attack turns a
 //! series into a *cell*, the row of the result table.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use ndarray::Array2;
@@ -131,14 +132,14 @@ impl Plan {
                     corpus,
                     index,
                     entry,
+                    lengths: OnceCell::new(),
                 };
-                let mut lengths = None;
                 for epsilon in grid(entry, config) {
                     for k in &config.ks {
                         for lambda in &config.lambdas {
                             TransitionSampler::new(corpus.vectors.view(), *k, *lambda)
                                 .map_err(|e| e.context(&corpus.dataset.name))?;
-                            series.push(build.series(epsilon, *k, *lambda, &mut lengths)?);
+                            series.push(build.series(epsilon, *k, *lambda)?);
                         }
                     }
                 }
@@ -184,22 +185,17 @@ struct Build<'a> {
     corpus: &'a Corpus,
     index: usize,
     entry: &'static Entry,
+    /// The texts' lengths in the mechanism's units: no ε changes them, so they are counted once.
+    lengths: OnceCell<Option<Lengths>>,
 }
 
 impl Build<'_> {
-    /// One series. `lengths` are the texts' in the mechanism's units, which no ε changes: counted
-    /// for the first series and kept for the others.
-    fn series(
-        &self,
-        epsilon: Option<f64>,
-        k: usize,
-        lambda: f64,
-        lengths: &mut Option<Option<Lengths>>,
-    ) -> Result<Series> {
+    fn series(&self, epsilon: Option<f64>, k: usize, lambda: f64) -> Result<Series> {
         let mechanism = self
             .entry
             .instance(&self.context, epsilon, &self.settings)?;
-        let lengths = *lengths.get_or_insert_with(|| range_of(&*mechanism, &self.corpus.texts));
+        let count = || range_of(&*mechanism, &self.corpus.texts);
+        let lengths = *self.lengths.get_or_init(count);
         let neighbours = self.config.neighbours;
         let claim = mechanism
             .guarantee()
