@@ -3,11 +3,14 @@
 //! Everything that a result depends on stands here; how fast it is computed (threads, batch) does
 //! not, because no result may depend on it.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use teda_core::estimator::{self, Level};
 use teda_core::{Error, Result, Settings};
 use teda_datasets::Request;
 use teda_mechanisms::registry as mechanisms;
+use teda_results::Manifest;
 
 /// An audit's configuration. Lists span the grid of cells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -183,6 +186,28 @@ impl Config {
             }
         }
         Ok(())
+    }
+
+    /// The configuration as a manifest keeps it.
+    ///
+    /// # Errors
+    /// Failed, if it cannot be written as JSON.
+    pub fn to_json(&self) -> Result<serde_json::Value> {
+        serde_json::to_value(self)
+            .map_err(|e| Error::failed(format!("cannot write the configuration: {e}")))
+    }
+
+    /// The configuration in the manifest of the run in `directory`.
+    ///
+    /// # Errors
+    /// Failed, if it is not one.
+    pub fn of_run(manifest: &Manifest, directory: &Path) -> Result<Self> {
+        serde_json::from_value(manifest.config.clone()).map_err(|e| {
+            Error::failed(format!(
+                "{}: the configuration in manifest.json cannot be read: {e}",
+                directory.display()
+            ))
+        })
     }
 
     /// The trials of this process: all of them, or the shard's contiguous part.

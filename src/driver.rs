@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use rayon::prelude::*;
-use teda_core::{Attack, Error, Result, Tally};
+use teda_core::{Attack, Result, Tally};
 use teda_results::{Journal, Row};
 
+use crate::count;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::trial::{self, Trial};
@@ -64,21 +65,14 @@ impl State {
     /// # Errors
     /// Failed, if it is not the next row of its cell: the journal belongs to another run.
     pub fn replay(&mut self, row: &Row) -> Result<()> {
-        let foreign = || {
-            Error::failed(format!(
-                "the journal's row for cell {}, trial {} does not fit this run: it was changed or belongs to another run",
-                row.cell, row.trial
-            ))
-        };
-        let cell = row.cell as usize;
-        let tally = self.tallies.get_mut(cell).ok_or_else(foreign)?;
-        let (secret, guess) = (row.secret as usize, row.guess as usize);
-        let in_order = row.trial == self.first_trial + tally.trials();
-        if !in_order || secret >= tally.k() || guess >= tally.k() || row.hit != (secret == guess) {
-            return Err(foreign());
+        let next = self
+            .tallies
+            .get(row.cell as usize)
+            .map(|tally| self.first_trial + tally.trials());
+        if next.is_some_and(|next| next != row.trial) {
+            return Err(count::foreign(row));
         }
-        tally.record(secret, guess, row.error.is_some());
-        Ok(())
+        count::add(&mut self.tallies, row)
     }
 
     /// The next trial that a cell lacks.

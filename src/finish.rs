@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use teda_core::{Error, Result, Tally};
+use teda_core::{Result, Tally};
 use teda_results::{Cell, Document, Journal, Manifest, Status, cells_csv, trials};
 
-use crate::config::Config;
 use crate::curves;
 use crate::outcome::judge;
 
@@ -26,13 +25,7 @@ pub fn write(
     seconds: &[Option<f64>],
 ) -> Result<Vec<Cell>> {
     trials::finish(journal)?;
-    let cells = manifest
-        .cells
-        .iter()
-        .zip(tallies)
-        .zip(seconds)
-        .map(|((plan, tally), seconds)| judge(plan, tally, *seconds))
-        .collect::<Result<Vec<Cell>>>()?;
+    let cells = judge(&manifest.cells, tallies, seconds)?;
     write_cells(directory, &cells)?;
     manifest.trials_sha256 = Some(trials::sha256(directory)?);
     manifest.status = Status::Complete;
@@ -49,17 +42,4 @@ pub fn write_cells(directory: &Path, cells: &[Cell]) -> Result<()> {
     Document::new(shown, cells.to_vec()).write(&directory.join(RESULT))?;
     cells_csv::write(&directory.join(CELLS), cells)?;
     curves::write(directory, cells)
-}
-
-/// The configuration in a run's manifest.
-///
-/// # Errors
-/// Failed, if it is not one.
-pub fn config(manifest: &Manifest, directory: &Path) -> Result<Config> {
-    serde_json::from_value(manifest.config.clone()).map_err(|e| {
-        Error::failed(format!(
-            "{}: the configuration in manifest.json cannot be read: {e}",
-            directory.display()
-        ))
-    })
 }

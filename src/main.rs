@@ -4,6 +4,7 @@
 
 mod cli;
 mod config;
+mod count;
 mod curves;
 mod driver;
 mod finish;

@@ -3,11 +3,11 @@
 use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 
-use teda_core::{Error, Result, Tally};
+use teda_core::{Error, Result};
 use teda_results::{Cell, Journal, Row, RunDir, Status, run_name, trials};
 
-use crate::finish;
 use crate::stored::{self, Stored};
+use crate::{count, finish};
 
 /// Merges the shards in `runs` into a new run directory.
 ///
@@ -25,15 +25,10 @@ pub fn merge(runs: &[PathBuf], out: Option<&Path>) -> Result<(PathBuf, Vec<Cell>
     manifest.shard = None;
     manifest.status = Status::Running;
     manifest.trials_sha256 = None;
-    manifest.config = serde_json::to_value(&config)
-        .map_err(|e| Error::failed(format!("cannot write the configuration: {e}")))?;
+    manifest.config = config.to_json()?;
     manifest.save(directory.path())?;
     let mut journal = Journal::create(directory.path())?;
-    let mut tallies: Vec<Tally> = manifest
-        .cells
-        .iter()
-        .map(|cell| Tally::new(cell.k as usize))
-        .collect();
+    let mut tallies = count::tallies(&manifest.cells);
     let mut streams = shards
         .iter()
         .map(|shard| Ok(trials::rows(&shard.directory)?.peekable()))
@@ -43,8 +38,7 @@ pub fn merge(runs: &[PathBuf], out: Option<&Path>) -> Result<(PathBuf, Vec<Cell>
     for series in 0..manifest.cells.len() / attacks {
         for stream in &mut streams {
             while let Some(row) = next_of(stream, series * attacks..(series + 1) * attacks)? {
-                let tally = &mut tallies[row.cell as usize];
-                tally.record(row.secret as usize, row.guess as usize, row.error.is_some());
+                count::add(&mut tallies, &row)?;
                 journal.append(&row)?;
             }
         }
@@ -115,11 +109,6 @@ fn in_order(runs: &[PathBuf]) -> Result<Vec<Stored>> {
 fn total_seconds(shards: &[Stored], cells: usize) -> Vec<Option<f64>> {
     let known: Vec<Vec<Option<f64>>> = shards.iter().map(Stored::seconds).collect();
     (0..cells)
-        .map(|cell| {
-            known
-                .iter()
-                .map(|shard| shard.get(cell).copied().flatten())
-                .sum()
-        })
+        .map(|cell| known.iter().map(|shard| shard[cell]).sum())
         .collect()
 }

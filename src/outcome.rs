@@ -4,12 +4,25 @@ use teda_core::estimator::{self, Level, binomial};
 use teda_core::{Privacy, Result, Tally, Verdict};
 use teda_results::{Cell, CellPlan};
 
+/// The results of all cells, `[cells]` of each input.
+///
+/// # Errors
+/// As for one cell.
+pub fn judge(plans: &[CellPlan], tallies: &[Tally], seconds: &[Option<f64>]) -> Result<Vec<Cell>> {
+    plans
+        .iter()
+        .zip(tallies)
+        .zip(seconds)
+        .map(|((plan, tally), seconds)| judge_cell(plan, tally, *seconds))
+        .collect()
+}
+
 /// The cell's result. Depends on the plan and the counts alone, so that a stored run can be judged
 /// again at any time.
 ///
 /// # Errors
 /// Usage, for an estimator, level or k that the plan should not hold.
-pub fn judge(plan: &CellPlan, tally: &Tally, seconds: Option<f64>) -> Result<Cell> {
+fn judge_cell(plan: &CellPlan, tally: &Tally, seconds: Option<f64>) -> Result<Cell> {
     let level = Level::new(plan.alpha)?;
     let estimator = estimator::named(&plan.estimator)?;
     estimator.supports(tally.k())?;

@@ -76,8 +76,7 @@ impl Prepared {
         let mechanisms: Vec<&str> = self.config.mechanisms.iter().map(String::as_str).collect();
         let name = run_name(&created, &mechanisms, &self.plan.corpora[0].dataset.name);
         let directory = RunDir::create(out, &name)?;
-        let config = serde_json::to_value(&self.config)
-            .map_err(|e| Error::failed(format!("cannot write the configuration: {e}")))?;
+        let config = self.config.to_json()?;
         let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), &created, config);
         manifest.shard = self.config.shard;
         manifest.datasets = self.dataset_records();
@@ -161,7 +160,7 @@ impl Prepared {
     }
 }
 
-/// Takes up the run in `directory` where it stopped. `plan` is told the rebuilt plan before it goes on.
+/// Takes up the run in `directory` where it stopped.
 ///
 /// # Errors
 /// Usage, if there is no run, or it is complete; failed, if data or models have changed since.
@@ -176,8 +175,6 @@ pub fn resume(directory: &Path, pace: &Pace<'_>) -> Result<Ended> {
             directory.display()
         )));
     }
-    let config = finish::config(&manifest, directory)?;
-    let prepared = Prepared::new(config)?;
     let changed = |what: &str, detail: String| {
         Error::failed(format!(
             "{}: {what} changed since the run began ({detail}), so its trials cannot be continued: begin a new run",
@@ -192,6 +189,10 @@ pub fn resume(directory: &Path, pace: &Pace<'_>) -> Result<Ended> {
         );
         return Err(changed("teda", versions));
     }
+    if manifest.models != models::records() {
+        return Err(changed("the built-in models", "other weights".to_owned()));
+    }
+    let prepared = Prepared::new(Config::of_run(&manifest, directory)?)?;
     for (then, now) in manifest.datasets.iter().zip(prepared.dataset_records()) {
         if then.sha256 != now.sha256 {
             return Err(changed(
@@ -199,9 +200,6 @@ pub fn resume(directory: &Path, pace: &Pace<'_>) -> Result<Ended> {
                 format!("{} texts then, {} now", then.texts, now.texts),
             ));
         }
-    }
-    if manifest.models != models::records() {
-        return Err(changed("the built-in models", "other weights".to_owned()));
     }
     let mut state = State::new(&prepared.plan, prepared.config.trial_range().start);
     let journal = trials::resume(directory, |row| state.replay(&row))?;

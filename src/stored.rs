@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use teda_core::{Error, Result, Tally};
+use teda_core::{Error, Result};
 use teda_results::{Cell, Document, Manifest, Status, trials};
 
 use crate::config::Config;
-use crate::finish;
 use crate::outcome::judge;
+use crate::{count, finish};
 
 /// A stored run.
 pub struct Stored {
@@ -48,7 +48,7 @@ impl Stored {
     /// # Errors
     /// Failed, if the manifest holds none.
     pub fn config(&self) -> Result<Config> {
-        finish::config(&self.manifest, &self.directory)
+        Config::of_run(&self.manifest, &self.directory)
     }
 
     /// The cells' results, counted anew from the rows.
@@ -56,41 +56,19 @@ impl Stored {
     /// # Errors
     /// Failed, if rows cannot be read or do not fit the manifest.
     pub fn judge(&self) -> Result<Vec<Cell>> {
-        let mut tallies: Vec<Tally> = self
-            .manifest
-            .cells
-            .iter()
-            .map(|cell| Tally::new(cell.k as usize))
-            .collect();
+        let mut tallies = count::tallies(&self.manifest.cells);
         for row in trials::rows(&self.directory)? {
-            let row = row?;
-            let (secret, guess) = (row.secret as usize, row.guess as usize);
-            let fits = |tally: &&mut Tally| secret < tally.k() && guess < tally.k();
-            let tally = tallies.get_mut(row.cell as usize).filter(fits).ok_or_else(|| {
-                Error::failed(format!(
-                    "{}: the row of cell {}, trial {} does not fit the manifest: the run was changed",
-                    self.directory.display(),
-                    row.cell,
-                    row.trial
-                ))
-            })?;
-            tally.record(secret, guess, row.error.is_some());
+            count::add(&mut tallies, &row?).map_err(|e| e.context(self.directory.display()))?;
         }
-        let seconds = self.seconds();
-        self.manifest
-            .cells
-            .iter()
-            .zip(&tallies)
-            .enumerate()
-            .map(|(index, (plan, tally))| judge(plan, tally, seconds.get(index).copied().flatten()))
-            .collect()
+        judge(&self.manifest.cells, &tallies, &self.seconds())
     }
 
-    /// What each cell took, as its result says; rows do not hold it.
+    /// What each cell took, as the run's result says (rows do not hold it); one entry a cell.
     pub fn seconds(&self) -> Vec<Option<f64>> {
-        Document::read(&self.directory.join(finish::RESULT)).map_or_else(
-            |_| Vec::new(),
-            |document| document.cells.iter().map(|c| c.seconds).collect(),
-        )
+        let document = Document::read(&self.directory.join(finish::RESULT));
+        let cells = document.map_or_else(|_| Vec::new(), |document| document.cells);
+        let mut seconds: Vec<Option<f64>> = cells.iter().map(|cell| cell.seconds).collect();
+        seconds.resize(self.manifest.cells.len(), None);
+        seconds
     }
 }

@@ -5,6 +5,7 @@
 //! texts → candidate set and secret → release → scores → guess → tally → bound → verdict.
 
 pub mod attack;
+pub mod digest;
 pub mod error;
 pub mod estimator;
 pub mod guarantee;

@@ -1,8 +1,7 @@
 //! SHA-256 digests, in lower-case hexadecimal.
 
-use std::fmt::Write;
-
 use sha2::{Digest, Sha256};
+use teda_core::digest::hexadecimal;
 
 /// Digest of `bytes` as they are.
 #[cfg(test)]
@@ -20,13 +19,6 @@ pub(crate) fn of_texts(texts: &[String]) -> String {
         hash.update(text);
     }
     hexadecimal(&hash.finalize())
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a String takes everything");
-        text
-    })
 }
 
 #[cfg(test)]

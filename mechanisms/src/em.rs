@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use teda_core::{Basis, Guarantee, Mechanism, Neighbours, Query, Release, Result, TokenMap, Unit};
 
+use crate::privrewrite::GRID;
 use crate::registry::{Entry, Kind};
 use crate::token_exponential::TokenExponential;
 
@@ -27,7 +28,7 @@ pub const ENTRY: Entry = Entry {
     source: "PrivRewrite (Applied Sciences 15(22):11930), baseline EM",
     kind: Kind::Published,
     unit: Some(Unit::Text),
-    grid: &[0.25, 0.5, 1.0, 2.0, 4.0],
+    grid: &GRID,
     parameters: &[],
     presets: &[],
     generator: false,

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::Read;
 use std::path::Path;
+use teda_core::digest::hexadecimal;
 use teda_core::{Error, Result};
 
 /// Turns the journal into `trials.parquet`, in constant memory, and removes it.
@@ -49,11 +50,7 @@ pub fn sha256(dir: &Path) -> Result<String> {
         }
         hash.update(&block[..read]);
     }
-    Ok(hash
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
+    Ok(hexadecimal(&hash.finalize()))
 }
 
 /// Opens the rows of an earlier run to go on with them, after handing each to `each`.

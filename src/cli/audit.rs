@@ -7,13 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{Args, ValueEnum};
 use teda_core::{Error, Neighbours, Result};
 use teda_datasets::Request;
-use teda_results::{Document, cells_csv};
 
 use super::Outcome;
-use super::output::{Format, print, table};
+use super::output::{self, Format, print, table};
 use crate::config::Config;
 use crate::run::{Ended, Pace, Prepared, resume};
-use crate::table as results;
 
 /// Measures an empirical epsilon: who can tell which of k texts was rewritten?
 ///
@@ -300,14 +298,7 @@ impl Arguments {
         };
         match ended {
             Ended::Complete(directory, cells) => {
-                print(&match self.format {
-                    Format::Table => results::render(&cells),
-                    Format::Csv => cells_csv::to_string(&cells)?,
-                    Format::Json => {
-                        let shown = Some(directory.display().to_string());
-                        Document::new(shown, cells).to_line()? + "\n"
-                    }
-                })?;
+                print(&output::cells(self.format, &directory, cells)?)?;
                 self.say_where(&directory);
                 Ok(Outcome::Done)
             }
@@ -391,7 +382,7 @@ fn dry_run(prepared: &Prepared, trials: u64) -> String {
             ]);
         }
     }
-    super::output::lines(&cells)
+    output::lines(&cells)
         + &format!(
             "\n{} cells, {} releases; nothing was computed\n",
             plan.cells(),

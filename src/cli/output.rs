@@ -1,10 +1,14 @@
 //! Standard output: what was asked for, and an orderly end where nobody reads it.
 
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 use clap::ValueEnum;
 use comfy_table::{Table, presets};
 use teda_core::{Error, Result};
+use teda_results::{Cell, Document, cells_csv};
+
+use crate::table as results;
 
 /// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -29,6 +33,21 @@ pub fn print(text: &str) -> Result<()> {
             "cannot write to standard output: {e}"
         ))),
         Ok(()) => Ok(()),
+    }
+}
+
+/// The cells of the run in `directory`, as they are printed.
+///
+/// # Errors
+/// Failed, where a number cannot be written.
+pub fn cells(format: Format, directory: &Path, cells: Vec<Cell>) -> Result<String> {
+    match format {
+        Format::Table => Ok(results::render(&cells)),
+        Format::Csv => cells_csv::to_string(&cells),
+        Format::Json => {
+            let document = Document::new(Some(directory.display().to_string()), cells);
+            Ok(document.to_line()? + "\n")
+        }
     }
 }
 

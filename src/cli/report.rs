@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use teda_core::{Error, Result};
-use teda_results::{Document, cells_csv};
 
 use super::Outcome;
-use super::output::{Format, print};
-use crate::{finish, stored, table};
+use super::output::{self, Format, print};
+use crate::{finish, stored};
 
 /// Judges and draws stored runs again, from their rows alone; several runs go into one picture.
 #[derive(Args)]
@@ -61,11 +60,7 @@ impl Arguments {
         std::fs::create_dir_all(&out)
             .map_err(|e| Error::failed(format!("{}: cannot create: {e}", out.display())))?;
         finish::write_cells(&out, &cells)?;
-        print(&match self.format {
-            Format::Table => table::render(&cells),
-            Format::Csv => cells_csv::to_string(&cells)?,
-            Format::Json => Document::new(Some(out.display().to_string()), cells).to_line()? + "\n",
-        })?;
+        print(&output::cells(self.format, &out, cells)?)?;
         eprintln!("written to {}", out.display());
         Ok(Outcome::Done)
     }

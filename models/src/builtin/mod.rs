@@ -4,6 +4,7 @@ mod encoder;
 mod infill;
 
 use sha2::{Digest, Sha256};
+use teda_core::digest::hexadecimal;
 use teda_core::{Error, Result};
 use tokenizers::Tokenizer;
 
@@ -68,11 +69,7 @@ pub fn digests() -> Vec<(&'static str, String)> {
         &INFILL_CONFIG,
         &INFILL_TOKENIZER,
     ]
-    .map(|file| {
-        let digest = Sha256::digest(file.content);
-        let hexadecimal = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        (file.name, hexadecimal)
-    })
+    .map(|file| (file.name, hexadecimal(&Sha256::digest(file.content))))
     .into()
 }
 
