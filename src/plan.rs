@@ -204,7 +204,7 @@ impl Build<'_> {
         // numbers do not change when another cell is added.
         let values: Vec<String> = self
             .settings
-            .iter()
+            .changed()
             .map(|(n, v)| format!("{n}={v}"))
             .collect();
         let seed = Seed::root(self.config.seed)

@@ -22,7 +22,10 @@ pub use error::{Error, Result};
 pub use estimator::{Bound, Estimator};
 pub use guarantee::{Basis, Guarantee, Lengths, Neighbours, Privacy, Unit};
 pub use mechanism::{Mechanism, Query, Release};
-pub use model::{Encoder, Sampling, TextGenerator, TokenMap};
+pub use model::{
+    Answer, Choose, Encoder, Generated, Lane, LanguageModel, LogLikelihood, Longest, Prompt, Sampling,
+    Scorer, TextGenerator, TokenMap,
+};
 pub use parameter::{Parameter, Settings};
 pub use seed::{Role, Seed, Stream};
 pub use tally::Tally;

@@ -32,6 +32,15 @@ impl Release {
             failure: None,
         }
     }
+
+    /// No release, for this reason.
+    #[must_use]
+    pub fn failed(reason: impl Into<String>) -> Self {
+        Self {
+            text: String::new(),
+            failure: Some(reason.into()),
+        }
+    }
 }
 
 /// A text rewriting mechanism at one setting of its parameters.

@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use crate::{Query, Result};
+use crate::{Query, Result, Seed, Stream};
 
 /// A sentence encoder.
 pub trait Encoder: Send + Sync {
@@ -33,23 +33,165 @@ pub trait TokenMap: Send + Sync {
     fn released(&self) -> &[u32];
 }
 
+/// What came of one query of a batch, or why nothing did. One query's failure is its own: it never
+/// fails the batch.
+pub type Answer<T> = std::result::Result<T, String>;
+
+/// What a language model is asked: an instruction with a place for the text.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Prompt {
+    before: String,
+    after: String,
+}
+
+impl Prompt {
+    /// The prompt whose text stands at the `{}` of `template`; at its end without one.
+    #[must_use]
+    pub fn new(template: &str) -> Self {
+        let (before, after) = template.split_once("{}").unwrap_or((template, ""));
+        Self {
+            before: before.to_owned(),
+            after: after.to_owned(),
+        }
+    }
+
+    /// What stands before the text: the same for every text, so that a model computes it once.
+    #[must_use]
+    pub fn before(&self) -> &str {
+        &self.before
+    }
+
+    /// What stands after the text.
+    #[must_use]
+    pub fn after(&self) -> &str {
+        &self.after
+    }
+
+    /// The prompt for `text`.
+    #[must_use]
+    pub fn fill(&self, text: &str) -> String {
+        [&self.before, text, &self.after].concat()
+    }
+}
+
 /// How to sample from a text generator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampling {
     /// Divides the logits; > 0.
     pub temperature: f64,
+    /// Tokens of an answer at most, as the generator counts them.
+    pub longest: usize,
 }
 
 /// A black-box rewriter: text in, text out. What it sees, it may reveal.
 pub trait TextGenerator: Send + Sync {
-    /// `n` rewrites of each query's text, `[queries][n]`. Row i depends on query i alone.
+    /// `n` answers to `prompt` filled with each query's text, `[queries][n]`. Row i depends on
+    /// query i alone. A generator that follows no instructions rewrites the text as it always does.
     ///
     /// # Errors
-    /// Where the model fails.
+    /// Where no query can be answered (a model that fails, a server that is not there).
     fn complete(
         &self,
+        prompt: &Prompt,
         queries: &[Query<'_>],
         n: usize,
         sampling: Sampling,
-    ) -> Result<Vec<Vec<String>>>;
+    ) -> Result<Vec<Answer<Vec<String>>>>;
+}
+
+/// How many tokens a continuation may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Longest {
+    /// This many.
+    Tokens(usize),
+    /// As many as the filled prompt has.
+    AsPrompt,
+}
+
+/// One text to continue from.
+#[derive(Debug, Clone, Copy)]
+pub struct Lane<'a> {
+    /// Stands in the prompt.
+    pub text: &'a str,
+    /// The root of this lane's coins.
+    pub seed: Seed,
+    /// Where it stops if the model does not stop by itself.
+    pub longest: Longest,
+}
+
+/// A continuation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Generated {
+    /// Its text, without special tokens.
+    pub text: String,
+    /// Tokens chosen, the one that ended it included.
+    pub tokens: Vec<u32>,
+}
+
+/// Picks the next token of one lane from its logits `[vocabulary]`, which it may overwrite. What
+/// makes a mechanism private (clipping, temperature, the distribution drawn from) stands in here,
+/// in the mechanism's own file.
+pub type Choose<'a> = dyn Fn(&mut [f32], &mut Stream) -> u32 + Sync + 'a;
+
+/// A language model whose logits can be seen.
+pub trait LanguageModel: Scorer {
+    /// Number of tokens that a choice is among.
+    fn vocabulary(&self) -> usize;
+
+    /// Number of tokens of `prompt` filled with `text`, as the model reads it.
+    ///
+    /// # Errors
+    /// Where the tokenizer fails.
+    fn prompt_tokens(&self, prompt: &Prompt, text: &str) -> Result<usize>;
+
+    /// Mean μ and standard deviation σ of this model's logits on public text, where they were
+    /// measured.
+    fn logit_moments(&self) -> Option<(f64, f64)>;
+
+    /// Continues `prompt` filled with each lane's text, token by token. Lane i depends on lane i
+    /// alone; its stream is `seed.stream()`.
+    ///
+    /// # Errors
+    /// Where the model fails.
+    fn generate(
+        &self,
+        prompt: &Prompt,
+        lanes: &[Lane<'_>],
+        choose: &Choose<'_>,
+    ) -> Result<Vec<Answer<Generated>>>;
+}
+
+/// How likely a text is under a language model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LogLikelihood {
+    /// ln P(continuation | prompt), summed over its tokens.
+    pub total: f64,
+    /// Number of those tokens.
+    pub tokens: usize,
+}
+
+/// A language model that tells how likely a given continuation is.
+pub trait Scorer: Send + Sync {
+    /// ln P(continuation | prompt filled with text) for each pair (text, continuation), by teacher
+    /// forcing. Row i depends on pair i alone.
+    ///
+    /// # Errors
+    /// Where the model fails.
+    fn log_likelihood(
+        &self,
+        prompt: &Prompt,
+        pairs: &[(&str, &str)],
+    ) -> Result<Vec<Answer<LogLikelihood>>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_has_one_place_for_the_text() {
+        let prompt = Prompt::new("Document : {}\nParaphrase :");
+        assert_eq!(prompt.fill("a {} b"), "Document : a {} b\nParaphrase :");
+        assert_eq!(Prompt::new("Say: ").fill("x"), "Say: x");
+    }
 }

@@ -23,7 +23,10 @@ pub struct Parameter {
 
 /// Values of a mechanism's parameters: its defaults, then a preset, then what the user set.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Settings(BTreeMap<&'static str, f64>);
+pub struct Settings {
+    values: BTreeMap<&'static str, f64>,
+    defaults: BTreeMap<&'static str, f64>,
+}
 
 impl Settings {
     /// Defaults of `parameters`, overridden in order by `given`.
@@ -31,7 +34,8 @@ impl Settings {
     /// # Errors
     /// Usage, for a name that is not among them or a value out of range.
     pub fn resolve(owner: &str, parameters: &[Parameter], given: &[(String, f64)]) -> Result<Self> {
-        let mut values: BTreeMap<_, _> = parameters.iter().map(|p| (p.name, p.default)).collect();
+        let defaults: BTreeMap<_, _> = parameters.iter().map(|p| (p.name, p.default)).collect();
+        let mut values = defaults.clone();
         for (name, value) in given {
             let Some(parameter) = parameters.iter().find(|p| p.name == name) else {
                 if parameters.is_empty() {
@@ -61,7 +65,7 @@ impl Settings {
             }
             values.insert(parameter.name, *value);
         }
-        Ok(Self(values))
+        Ok(Self { values, defaults })
     }
 
     /// The value of a parameter that its owner declares.
@@ -70,12 +74,16 @@ impl Settings {
     /// If the owner asks for a name that it does not declare.
     #[must_use]
     pub fn get(&self, name: &str) -> f64 {
-        self.0[name]
+        self.values[name]
     }
 
-    /// All values by name, in alphabetical order.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static str, f64)> + '_ {
-        self.0.iter().map(|(name, value)| (*name, *value))
+    /// The values that are not their parameter's default, by name, in alphabetical order: what
+    /// distinguishes an instance, today and after parameters have been added.
+    pub fn changed(&self) -> impl Iterator<Item = (&'static str, f64)> + '_ {
+        self.values
+            .iter()
+            .map(|(name, value)| (*name, *value))
+            .filter(|(name, value)| self.defaults[name] != *value)
     }
 }
 
@@ -114,6 +122,7 @@ mod tests {
             (settings.get("tau"), settings.get("candidates")),
             (0.9, 10.0)
         );
+        assert_eq!(settings.changed().collect::<Vec<_>>(), [("tau", 0.9)]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Privacy-critical lines (utility, sensitivity, noise, split of the budget) stand in the
 //! mechanism's own file with their derivation beside them.
 
+mod answer;
 mod constant;
 mod em;
 mod identity;

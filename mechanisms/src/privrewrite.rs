@@ -4,6 +4,7 @@
 //! ε = ε₁ + ε₂.
 //! 1. Every token by the exponential mechanism with ε₁ ([`TokenExponential`]).
 //! 2. n rewrites of the sanitised text by a black-box model that sees nothing else.
+//!    Of an answer the first line counts, without quotation marks around it.
 //! 3. In the order generated, y is kept if s(y, y′) < τ for every y′ kept before, s = ½(1 + ⟨ψ(y), ψ(y′)⟩)
 //!    with ψ a unit-norm sentence encoder; τ = 1 keeps all. No coherent (non-empty) rewrite: the
 //!    sanitised text is released.
@@ -24,16 +25,18 @@
 //! # Deviations
 //! The paper's rewriter (Gemini-2.0-Flash) and prompt are not published: any black-box rewriter
 //! serves. 10 rewrites instead of the paper's 50 (`--preset paper`). The vocabulary is the audit's
-//! public token map. The paper calls ⟨φ(x), φ(y)⟩ a cosine; its lemma needs the un-normalised mean.
+//! public token map. A rewriter that fails (a dead server, a text beyond its window) fails the
+//! release, which is counted. The paper calls ⟨φ(x), φ(y)⟩ a cosine; its lemma needs the un-normalised mean.
 
 use std::sync::Arc;
 
 use ndarray::{Array1, Array2, ArrayView1};
 use teda_core::{
-    Basis, Encoder, Error, Guarantee, Mechanism, Neighbours, Parameter, Query, Release, Result,
-    Sampling, Settings, TextGenerator, TokenMap, Unit,
+    Answer, Basis, Encoder, Error, Guarantee, Mechanism, Neighbours, Parameter, Prompt, Query,
+    Release, Result, Sampling, Settings, TextGenerator, TokenMap, Unit,
 };
 
+use crate::answer::sentence;
 use crate::registry::{Context, Entry, Kind, Preset};
 use crate::token_exponential::TokenExponential;
 
@@ -59,6 +62,9 @@ pub const ENTRY: Entry = Entry {
 
 /// The paper's grid of ε.
 pub const GRID: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
+
+/// What an instructed rewriter is asked; the paper's prompt is not published.
+const PROMPT: &str = "Rewrite the following text as one natural, fluent sentence. Answer with the sentence alone.\n\nText: {}";
 
 /// The parameters that both variants share.
 pub const PARAMETERS: &[Parameter] = &[
@@ -102,6 +108,14 @@ pub const PARAMETERS: &[Parameter] = &[
         whole: false,
         meaning: "sampling temperature of the rewriter; costs no privacy",
     },
+    Parameter {
+        name: "longest",
+        default: 48.0,
+        least: 1.0,
+        greatest: 4096.0,
+        whole: true,
+        meaning: "tokens of a rewrite at most, where the rewriter generates tokens; costs no privacy",
+    },
 ];
 
 /// The paper's number of candidates.
@@ -137,6 +151,7 @@ pub struct PrivRewrite {
     candidates: usize,
     tau: f64,
     rho: f64,
+    prompt: Prompt,
     sampling: Sampling,
     sensitivity: Sensitivity,
 }
@@ -168,8 +183,10 @@ impl PrivRewrite {
             candidates: settings.get("candidates") as usize,
             tau: settings.get("tau"),
             rho: settings.get("rho"),
+            prompt: Prompt::new(PROMPT),
             sampling: Sampling {
                 temperature: settings.get("temperature"),
+                longest: settings.get("longest") as usize,
             },
             sensitivity,
         })
@@ -242,21 +259,15 @@ impl Mechanism for PrivRewrite {
                 seed: query.seed.named("rewriter"),
             })
             .collect();
-        let rewrites = self
-            .generator
-            .complete(&prompts, self.candidates, self.sampling)?;
-        let coherent: Vec<Vec<&str>> = rewrites
-            .iter()
-            .map(|texts| {
-                texts
-                    .iter()
-                    .map(|y| y.trim())
-                    .filter(|y| !y.is_empty())
-                    .collect()
-            })
-            .collect();
+        let rewrites =
+            self.generator
+                .complete(&self.prompt, &prompts, self.candidates, self.sampling)?;
+        let coherent: Vec<Vec<&str>> = rewrites.iter().map(coherent).collect();
         let kept = prune(&coherent, self.tau, &*self.encoder)?;
         let select = |row: usize| {
+            if let Err(reason) = &rewrites[row] {
+                return Release::failed(format!("the rewriter failed: {reason}"));
+            }
             if kept[row].is_empty() {
                 return Release::of(sanitised[row].clone());
             }
@@ -266,6 +277,16 @@ impl Mechanism for PrivRewrite {
         };
         Ok((0..batch.len()).map(select).collect())
     }
+}
+
+/// The coherent ones among a query's rewrites; none where the rewriter failed.
+fn coherent(answer: &Answer<Vec<String>>) -> Vec<&str> {
+    let texts = answer.as_deref().unwrap_or_default();
+    texts
+        .iter()
+        .map(|text| sentence(text))
+        .filter(|text| !text.is_empty())
+        .collect()
 }
 
 /// Keeps, in order, what is less than `tau` similar to everything kept before; `[queries][kept]`.
@@ -311,6 +332,11 @@ mod tests {
         PrivRewrite::new(&toy::context(), epsilon, &settings, sensitivity).unwrap()
     }
 
+    const SAMPLING: Sampling = Sampling {
+        temperature: 1.0,
+        longest: 8,
+    };
+
     /// All sequences of `length` toy tokens.
     fn sequences(length: usize) -> Vec<Vec<u32>> {
         (0..length).fold(vec![vec![]], |prefixes, _| {
@@ -354,9 +380,10 @@ mod tests {
                 seed: Seed::root(0),
             };
             let rewrites = toy
-                .complete(&[query], candidates, Sampling { temperature: 1.0 })
+                .complete(&Prompt::new("{}"), &[query], candidates, SAMPLING)
                 .unwrap()
-                .remove(0);
+                .remove(0)
+                .unwrap();
             let weights: Vec<f64> = rewrites
                 .iter()
                 .map(|z| {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2};
-use teda_core::{Encoder, Query, Result, Sampling, Seed, TextGenerator, TokenMap};
+use teda_core::{
+    Answer, Encoder, Prompt, Query, Result, Sampling, Seed, TextGenerator, TokenMap,
+};
 
 use crate::Context;
 
@@ -91,18 +93,24 @@ impl Encoder for Toy {
 
 impl TextGenerator for Toy {
     /// Candidate i is the text rotated by i words: several candidates, all a function of the text.
-    fn complete(&self, queries: &[Query<'_>], n: usize, _: Sampling) -> Result<Vec<Vec<String>>> {
+    fn complete(
+        &self,
+        _: &Prompt,
+        queries: &[Query<'_>],
+        n: usize,
+        _: Sampling,
+    ) -> Result<Vec<Answer<Vec<String>>>> {
         Ok(queries
             .iter()
             .map(|query| {
                 let mut words: Vec<&str> = query.text.split_whitespace().collect();
-                (0..n)
+                Ok((0..n)
                     .map(|i| {
                         let step = usize::from(!words.is_empty());
                         words.rotate_left(step);
                         words[..words.len().min(1 + i)].join(" ")
                     })
-                    .collect()
+                    .collect())
             })
             .collect())
     }

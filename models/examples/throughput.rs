@@ -6,8 +6,13 @@
 
 use std::time::Instant;
 
-use teda_core::{Encoder, Error, Query, Result, Sampling, Seed, TextGenerator, TokenMap};
+use teda_core::{Encoder, Error, Prompt, Query, Result, Sampling, Seed, TextGenerator, TokenMap};
 use teda_models::builtin;
+
+const SAMPLING: Sampling = Sampling {
+    temperature: 1.0,
+    longest: 64,
+};
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
@@ -46,7 +51,7 @@ fn measure(texts: &[&str], candidates: usize, threads: usize) -> Result<()> {
         })
         .collect();
     let start = Instant::now();
-    let rewrites = infill.complete(&queries, candidates, Sampling { temperature: 1.0 })?;
+    let rewrites = infill.complete(&Prompt::new("{}"), &queries, candidates, SAMPLING)?;
     let seconds = start.elapsed().as_secs_f64();
     let tokens: usize = texts
         .iter()

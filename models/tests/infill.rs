@@ -1,10 +1,28 @@
 //! Laws of the built-in infilling model: a candidate depends on its query, its number and the
 //! options alone.
 
-use teda_core::{Query, Sampling, Seed, TextGenerator};
+use teda_core::{Prompt, Query, Result, Sampling, Seed, TextGenerator};
 use teda_models::builtin::{self, Infill, Options};
 
-const PLAIN: Sampling = Sampling { temperature: 1.0 };
+const PLAIN: Sampling = at(1.0);
+
+const fn at(temperature: f64) -> Sampling {
+    Sampling {
+        temperature,
+        longest: 64,
+    }
+}
+
+/// The candidates of every query.
+fn complete(
+    model: &Infill,
+    queries: &[Query<'_>],
+    n: usize,
+    sampling: Sampling,
+) -> Result<Vec<Vec<String>>> {
+    let answers = model.complete(&Prompt::new("{}"), queries, n, sampling)?;
+    Ok(answers.into_iter().map(|a| a.unwrap()).collect())
+}
 
 fn model(mask_rate: f64, rounds: usize) -> Infill {
     builtin::infill(Options { mask_rate, rounds }).unwrap()
@@ -79,7 +97,7 @@ fn any_batch_and_any_number_of_threads_give_the_same_texts() {
             let texts: Vec<Vec<String>> = pool.install(|| {
                 queries
                     .chunks(batch)
-                    .flat_map(|chunk| model.complete(chunk, 3, PLAIN).unwrap())
+                    .flat_map(|chunk| complete(&model, chunk, 3, PLAIN).unwrap())
                     .collect()
             });
             results.push(texts);
@@ -95,16 +113,16 @@ fn a_candidate_does_not_depend_on_how_many_are_asked_for() {
     let texts = texts(20);
     let queries = queries(&texts);
     let model = model(0.3, 1);
-    let few = model.complete(&queries, 2, PLAIN).unwrap();
-    let many = model.complete(&queries, 40, PLAIN).unwrap();
+    let few = complete(&model, &queries, 2, PLAIN).unwrap();
+    let many = complete(&model, &queries, 40, PLAIN).unwrap();
     for (few, many) in few.iter().zip(&many) {
         assert_eq!(few[..], many[..2]);
     }
     assert_eq!(
-        model.complete(&queries, 0, PLAIN).unwrap(),
+        complete(&model, &queries, 0, PLAIN).unwrap(),
         vec![Vec::<String>::new(); 20]
     );
-    assert!(model.complete(&[], 3, PLAIN).unwrap().is_empty());
+    assert!(complete(&model, &[], 3, PLAIN).unwrap().is_empty());
 }
 
 #[test]
@@ -114,7 +132,7 @@ fn kept_units_stay_verbatim_and_masks_become_single_words() {
         text,
         seed: Seed::root(1),
     }];
-    for candidate in &model(0.3, 1).complete(&query, 200, PLAIN).unwrap()[0] {
+    for candidate in &complete(&model(0.3, 1), &query, 200, PLAIN).unwrap()[0] {
         let original: Vec<&str> = text.split_whitespace().collect();
         let rewritten: Vec<&str> = candidate.split(' ').collect();
         assert_eq!(rewritten.len(), original.len(), "{candidate}");
@@ -138,7 +156,7 @@ fn texts_without_words_come_back_unchanged() {
             text,
             seed: Seed::root(1),
         }];
-        let rewritten = model(1.0, 3).complete(&query, 2, PLAIN).unwrap();
+        let rewritten = complete(&model(1.0, 3), &query, 2, PLAIN).unwrap();
         assert_eq!(rewritten, [[text, text]]);
     }
 }
@@ -152,16 +170,16 @@ fn every_word_is_drawn_at_rate_one_and_a_cold_draw_is_the_mode() {
         }]
     };
     let model = model(1.0, 1);
-    let drawn = model.complete(&query(1), 20, PLAIN).unwrap();
+    let drawn = complete(&model, &query(1), 20, PLAIN).unwrap();
     for text in &drawn[0] {
         for word in ["zzzz", "qqqq", "xxxx", "jjjj"] {
             assert!(!text.contains(word), "{text}");
         }
     }
-    let cold = Sampling { temperature: 1e-6 };
+    let cold = at(1e-6);
     let modes = [
-        model.complete(&query(1), 2, cold).unwrap(),
-        model.complete(&query(2), 2, cold).unwrap(),
+        complete(&model, &query(1), 2, cold).unwrap(),
+        complete(&model, &query(2), 2, cold).unwrap(),
     ];
     assert_eq!(modes[0], modes[1]);
     assert_eq!(modes[0][0][0], modes[0][0][1]);
@@ -176,7 +194,7 @@ fn long_texts_and_long_words_are_rewritten() {
             text: &text,
             seed: Seed::root(3),
         }];
-        let rewritten = &model(0.3, 1).complete(&query, 1, PLAIN).unwrap()[0][0];
+        let rewritten = &complete(&model(0.3, 1), &query, 1, PLAIN).unwrap()[0][0];
         assert_eq!(
             rewritten.split_whitespace().count(),
             text.split_whitespace().count()
@@ -196,8 +214,7 @@ fn what_is_out_of_range_is_a_usage_error() {
         );
     }
     for temperature in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let error = model(0.3, 1)
-            .complete(&[], 1, Sampling { temperature })
+        let error = complete(&model(0.3, 1), &[], 1, at(temperature))
             .err();
         assert!(
             matches!(error, Some(teda_core::Error::Usage(_))),

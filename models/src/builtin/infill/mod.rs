@@ -23,7 +23,7 @@ mod units;
 mod windows;
 
 use rayon::prelude::*;
-use teda_core::{Error, Query, Result, Sampling, Stream, TextGenerator};
+use teda_core::{Answer, Error, Prompt, Query, Result, Sampling, Stream, TextGenerator};
 use tokenizers::Tokenizer;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 
@@ -208,12 +208,15 @@ impl Infill {
 }
 
 impl TextGenerator for Infill {
+    /// A masked language model follows no instruction: the prompt has no effect, nor has the greatest
+    /// length, because a rewrite has as many words as its text.
     fn complete(
         &self,
+        _: &Prompt,
         queries: &[Query<'_>],
         n: usize,
         sampling: Sampling,
-    ) -> Result<Vec<Vec<String>>> {
+    ) -> Result<Vec<Answer<Vec<String>>>> {
         let temperature = sampling.temperature;
         if !(temperature > 0.0 && temperature.is_finite()) {
             return Err(Error::usage(format!(
@@ -248,7 +251,7 @@ impl TextGenerator for Infill {
         let mut texts = texts.into_iter().flatten();
         Ok(queries
             .iter()
-            .map(|_| texts.by_ref().take(n).collect())
+            .map(|_| Ok(texts.by_ref().take(n).collect()))
             .collect())
     }
 }
