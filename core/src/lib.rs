@@ -14,6 +14,7 @@ pub mod model;
 pub mod parameter;
 pub mod sampling;
 pub mod seed;
+mod softmax;
 pub mod tally;
 pub mod verdict;
 

@@ -19,6 +19,8 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sha2::{Digest, Sha256};
 
+use crate::softmax;
+
 /// What a stream of a trial is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -170,6 +172,17 @@ impl Stream {
         }
         // Rounding can leave a remainder of a few ulps: it belongs to the last possible index.
         last
+    }
+
+    /// An index below `count` with probability ∝ exp(`log_weight`(index)), without a buffer: for
+    /// distributions over a language model's whole vocabulary. A log weight may be −∞.
+    ///
+    /// The weights are exponentials to 10⁻¹⁵; their sums run over blocks of a fixed length.
+    ///
+    /// # Panics
+    /// If no log weight is finite, or one is +∞ or NaN.
+    pub fn softmax_by(&mut self, count: usize, log_weight: impl Fn(usize) -> f64) -> usize {
+        softmax::draw(count, log_weight, || self.uniform())
     }
 }
 

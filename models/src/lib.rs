@@ -1,9 +1,22 @@
 //! Language models and encoders.
 //!
-//! [`builtin`] holds the models whose weights ship in the binary, [`candle`] the architectures that
-//! run in this process. Nothing here is downloaded at run time.
+//! [`builtin`] holds the models whose weights ship in the binary. [`Checkpoint`] opens all others:
+//! [`SentenceEncoder`], [`LocalModel`] and [`MaskedLm`] run them in this process. From names to
+//! numbers: `checkpoint` (files) → `architecture` (one file each) → `transformer` (the parts, once for
+//! all) → `matrix` (operations on every device) → `kernel` (the processor's own).
 
+mod architecture;
 pub mod builtin;
-pub mod candle;
+mod checkpoint;
+pub mod generate;
 mod kernel;
-mod weights;
+mod masked;
+mod matrix;
+mod sentence;
+mod transformer;
+
+pub use checkpoint::Checkpoint;
+pub use generate::LocalModel;
+pub use masked::{MaskedLm, Row};
+pub use matrix::Backend;
+pub use sentence::SentenceEncoder;

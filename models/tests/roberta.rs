@@ -1,12 +1,13 @@
 //! The RoBERTa forward pass against transformers' logits, and its refusals.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use ndarray::{Array2, Axis};
 use safetensors::SafeTensors;
 use serde::Deserialize;
-use teda_models::candle::{Roberta, Row};
+use teda_models::{Checkpoint, MaskedLm, Row};
 
-const WEIGHTS: &[u8] = include_bytes!("../builtin/infill/model.safetensors");
-const CONFIG: &[u8] = include_bytes!("../builtin/infill/config.json");
 const CASES: &[u8] = include_bytes!("fixtures/infill_logits.json");
 const EXPECTED: &[u8] = include_bytes!("fixtures/infill_logits.safetensors");
 
@@ -21,8 +22,12 @@ struct Case {
     positions: Vec<usize>,
 }
 
-fn load() -> Roberta {
-    Roberta::load("fixture", WEIGHTS, CONFIG).unwrap()
+fn builtin() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("builtin/infill")
+}
+
+fn load() -> MaskedLm {
+    MaskedLm::load(&Checkpoint::open("infill", &builtin()).unwrap()).unwrap()
 }
 
 fn cases() -> Vec<Case> {
@@ -155,40 +160,48 @@ fn rows_that_are_no_input_are_refused() {
 }
 
 #[test]
-fn a_wrong_file_is_named_with_tensor_and_shapes() {
-    let refused = |weights: &[u8], config: &str| {
-        let error = Roberta::load("m", weights, config.as_bytes())
+fn a_wrong_configuration_is_named_with_tensor_and_shapes() {
+    let refused = |config: &str| {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["model.safetensors", "tokenizer.json"] {
+            fs::copy(builtin().join(name), directory.path().join(name)).unwrap();
+        }
+        fs::write(directory.path().join("config.json"), config).unwrap();
+        let error = MaskedLm::load(&Checkpoint::open("m", directory.path()).unwrap())
             .err()
             .unwrap();
         assert!(matches!(error, teda_core::Error::Failed(_)));
-        error.to_string()
+        let text = error.to_string();
+        assert!(text.starts_with("model 'm': "), "{text}");
+        text
     };
-    let config = str::from_utf8(CONFIG).unwrap();
-    let truncated = refused(&WEIGHTS[..WEIGHTS.len() / 2], config);
-    assert!(truncated.starts_with("m/model.safetensors: not a complete safetensors file"));
-    assert!(refused(b"", config).starts_with("m/model.safetensors: not a complete"));
-    assert_eq!(
-        refused(WEIGHTS, &config.replace("576", "640")),
-        "m/model.safetensors: tensor 'roberta.encoder.layer.0.intermediate.dense.weight' has shape \
-         [576, 192], expected [640, 192]"
-    );
-    assert_eq!(
-        refused(
-            WEIGHTS,
-            &config.replace("\"num_hidden_layers\": 3", "\"num_hidden_layers\": 4")
+    let config = fs::read_to_string(builtin().join("config.json")).unwrap();
+    for (from, to, message) in [
+        (
+            "576",
+            "640",
+            "model.safetensors: tensor 'roberta.encoder.layer.0.intermediate.dense.weight' has shape \
+             [576, 192], expected [640, 192]",
         ),
-        "m/model.safetensors: tensor 'roberta.encoder.layer.3.attention.self.query.weight' of shape \
-         [192, 192] is missing"
-    );
-    assert_eq!(
-        refused(
-            WEIGHTS,
-            &config.replace("\"num_attention_heads\": 4", "\"num_attention_heads\": 5")
+        (
+            "\"num_hidden_layers\": 3",
+            "\"num_hidden_layers\": 4",
+            "model.safetensors: tensor 'roberta.encoder.layer.3.attention.self.query.weight' of shape \
+             [192, 192] is missing",
         ),
-        "m/config.json: hidden_size 192 is no multiple of num_attention_heads 5"
-    );
-    assert!(
-        refused(WEIGHTS, &config.replace("relu", "swish"))
-            .starts_with("m/config.json: not a RoBERTa configuration: unknown variant `swish`")
-    );
+        (
+            "\"num_attention_heads\": 4",
+            "\"num_attention_heads\": 5",
+            "config.json: a width of 192 is no multiple of 5 heads",
+        ),
+        ("relu", "mish", "unknown variant `mish`"),
+        (
+            "\"roberta\"",
+            "\"t5\"",
+            "model_type 't5' is not a masked language model; known: roberta",
+        ),
+    ] {
+        let error = refused(&config.replace(from, to));
+        assert!(error.ends_with(message) || error.contains(message), "{error}");
+    }
 }

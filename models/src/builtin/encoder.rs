@@ -24,7 +24,7 @@ use teda_core::{Encoder, Error, Result, TokenMap};
 use tokenizers::{Encoding, Tokenizer};
 
 use crate::kernel::normalise::sum;
-use crate::weights::Weights;
+use crate::checkpoint::{Safetensors, Tensors};
 
 /// Length of a vector.
 const DIMENSION: usize = 160;
@@ -54,14 +54,13 @@ impl StaticEncoder {
     ///
     /// # Errors
     /// Where the file is incomplete or its shapes do not fit the tokenizer's vocabulary.
-    pub(super) fn load(file: &str, weights: &[u8], mut tokenizer: Tokenizer) -> Result<Self> {
+    pub(super) fn load(file: &str, weights: &Safetensors, mut tokenizer: Tokenizer) -> Result<Self> {
         // A tokenizer file may carry its model's batch settings; a text is never cut or padded here.
         tokenizer
             .with_truncation(None)
             .map_err(|e| Error::failed(format!("{file}: {e}")))?
             .with_padding(None);
         let tokens = tokenizer.get_vocab_size(true);
-        let weights = Weights::parse(file, weights)?;
         let embeddings = weights.bytes("embeddings", &[tokens, DIMENSION])?;
         let scales = weights.floats("scales", &[tokens])?;
         let names = (0..)

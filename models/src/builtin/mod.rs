@@ -3,10 +3,16 @@
 mod encoder;
 mod infill;
 
+use std::io::Cursor;
+
 use sha2::{Digest, Sha256};
 use teda_core::digest::hexadecimal;
 use teda_core::{Error, Result};
 use tokenizers::Tokenizer;
+
+use crate::architecture;
+use crate::checkpoint::Safetensors;
+use crate::matrix::Backend;
 
 pub use encoder::StaticEncoder;
 pub use infill::{Infill, Options};
@@ -15,6 +21,12 @@ pub use infill::{Infill, Options};
 struct File {
     name: &'static str,
     content: &'static [u8],
+}
+
+impl File {
+    fn tensors(&self) -> Result<Safetensors> {
+        Safetensors::of(self.name, Cursor::new(self.content))
+    }
 }
 
 /// A shipped file by its path below `builtin/`.
@@ -40,7 +52,7 @@ static INFILL_TOKENIZER: File = shipped!("infill/tokenizer.json");
 pub fn encoder() -> Result<StaticEncoder> {
     StaticEncoder::load(
         ENCODER_WEIGHTS.name,
-        ENCODER_WEIGHTS.content,
+        &ENCODER_WEIGHTS.tensors()?,
         tokenizer(&ENCODER_TOKENIZER)?,
     )
 }
@@ -51,11 +63,9 @@ pub fn encoder() -> Result<StaticEncoder> {
 /// [`Error::Usage`] where `options` are out of range; [`Error::Failed`] where the shipped files do
 /// not fit together, which a test rules out.
 pub fn infill(options: Options) -> Result<Infill> {
-    let model = crate::candle::Roberta::load(
-        "builtin/infill",
-        INFILL_WEIGHTS.content,
-        INFILL_CONFIG.content,
-    )?;
+    let config = serde_json::from_slice(INFILL_CONFIG.content)
+        .map_err(|e| Error::failed(format!("{}: not JSON: {e}", INFILL_CONFIG.name)))?;
+    let model = architecture::masked(&INFILL_WEIGHTS.tensors()?, &config, &Backend::Kernels)?;
     Infill::new(model, tokenizer(&INFILL_TOKENIZER)?, options)
 }
 

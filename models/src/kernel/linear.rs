@@ -58,8 +58,21 @@ impl Linear {
         }
     }
 
+    pub(crate) fn inputs(&self) -> usize {
+        self.inputs
+    }
+
     pub(crate) fn outputs(&self) -> usize {
         self.outputs
+    }
+
+    /// Adds `scale` times the weights of one output to `row` `[inputs]`: an embedding table that is
+    /// tied to this layer needs no second copy.
+    pub(crate) fn add_weights(&self, output: usize, scale: f32, row: &mut [f32]) {
+        let panel = &self.panels[output / PANEL * self.inputs..][..self.inputs];
+        for (x, block) in row.iter_mut().zip(panel) {
+            *x += scale * block.0[output % PANEL];
+        }
     }
 
     /// The layer's output for `input` `[rows × inputs]`: `[rows × outputs]`.
@@ -103,52 +116,60 @@ impl WithSimd for Apply<'_> {
         for (p, (panel, bias)) in panels.chunks_exact(*inputs).zip(bias).enumerate() {
             let first = p * PANEL;
             let width = PANEL.min(outputs - first);
-            multiply(
-                simd,
-                self.input,
-                panel,
-                bias,
-                &mut self.output[first..],
-                *outputs,
+            let mut target = Target {
+                output: &mut self.output[first..],
+                stride: *outputs,
                 width,
-            );
+            };
+            multiply(simd, self.input, panel, Start::At(bias), &mut target);
         }
     }
 }
 
-/// `output[i·stride ..][.. width]` = `bias` + row i of `input` times `panel` (`[inputs]` blocks), for
-/// at least one row.
+/// What a product's sums start from.
+#[derive(Clone, Copy)]
+pub(crate) enum Start<'a> {
+    /// The same numbers in every row.
+    At(&'a Block),
+    /// What the output holds: the sum goes on.
+    Output,
+}
+
+/// Row i of `target` = its start + row i of `input` times `panel` (`[inputs]` blocks), for at least
+/// one row.
 #[inline(always)]
 pub(crate) fn multiply<S: Simd>(
     simd: S,
     input: Rows<'_>,
     panel: &[Block],
-    bias: &Block,
-    output: &mut [f32],
-    stride: usize,
-    width: usize,
+    start: Start<'_>,
+    target: &mut Target<'_>,
 ) {
-    let mut target = Target {
-        output,
-        stride,
-        width,
-    };
     // (vectors a panel, rows a tile, rows a small tile): as many sums as the registers hold.
     match S::F32_LANES {
-        16 => tiles::<S, 2, 12, 4>(simd, input, panel, bias, &mut target),
-        8 => tiles::<S, 4, 3, 1>(simd, input, panel, bias, &mut target),
-        4 => tiles::<S, 8, 3, 1>(simd, input, panel, bias, &mut target),
-        _ => tiles::<S, 32, 1, 1>(simd, input, panel, bias, &mut target),
+        16 => tiles::<S, 2, 12, 4>(simd, input, panel, start, target),
+        8 => tiles::<S, 4, 3, 1>(simd, input, panel, start, target),
+        4 => tiles::<S, 8, 3, 1>(simd, input, panel, start, target),
+        _ => tiles::<S, 32, 1, 1>(simd, input, panel, start, target),
     }
 }
 
-struct Target<'a> {
-    output: &'a mut [f32],
-    stride: usize,
-    width: usize,
+/// Where a product goes: row i is `output[i·stride ..][.. width]`, `width` ≤ 32.
+pub(crate) struct Target<'a> {
+    pub(crate) output: &'a mut [f32],
+    pub(crate) stride: usize,
+    pub(crate) width: usize,
 }
 
 impl Target<'_> {
+    #[inline(always)]
+    fn load<S: Simd, const V: usize>(&self, row: usize, sums: &mut [S::f32s; V]) {
+        let output = &self.output[row * self.stride..][..self.width];
+        let mut block = Block::ZERO;
+        block.0[..self.width].copy_from_slice(output);
+        sums.copy_from_slice(S::as_simd_f32s(&block.0).0);
+    }
+
     #[inline(always)]
     fn store<S: Simd, const V: usize>(&mut self, row: usize, sums: &[S::f32s; V]) {
         let output = &mut self.output[row * self.stride..][..self.width];
@@ -167,16 +188,16 @@ fn tiles<S: Simd, const V: usize, const LARGE: usize, const SMALL: usize>(
     simd: S,
     input: Rows<'_>,
     panel: &[Block],
-    bias: &Block,
+    start: Start<'_>,
     target: &mut Target<'_>,
 ) {
     let mut row = 0;
     while row + LARGE <= input.count {
-        tile::<S, V, LARGE>(simd, input, row, panel, bias, target);
+        tile::<S, V, LARGE>(simd, input, row, panel, start, target);
         row += LARGE;
     }
     while row < input.count {
-        tile::<S, V, SMALL>(simd, input, row, panel, bias, target);
+        tile::<S, V, SMALL>(simd, input, row, panel, start, target);
         row += SMALL;
     }
 }
@@ -189,7 +210,7 @@ fn tile<S: Simd, const V: usize, const R: usize>(
     input: Rows<'_>,
     row: usize,
     panel: &[Block],
-    bias: &Block,
+    start: Start<'_>,
     target: &mut Target<'_>,
 ) {
     let rows: [&[f32]; R] = std::array::from_fn(|r| {
@@ -197,8 +218,11 @@ fn tile<S: Simd, const V: usize, const R: usize>(
         &input.values[index * input.stride..][..panel.len()]
     });
     let mut sums = [[simd.splat_f32s(0.0); V]; R];
-    for sum in &mut sums {
-        sum.copy_from_slice(S::as_simd_f32s(&bias.0).0);
+    for (r, sum) in sums.iter_mut().enumerate() {
+        match start {
+            Start::At(block) => sum.copy_from_slice(S::as_simd_f32s(&block.0).0),
+            Start::Output => target.load::<S, V>((row + r).min(input.count - 1), sum),
+        }
     }
     for (k, block) in panel.iter().enumerate() {
         let weights = S::as_simd_f32s(&block.0).0;

@@ -14,9 +14,11 @@
 
 pub(crate) mod activation;
 pub(crate) mod attention;
+pub(crate) mod keys_values;
 pub(crate) mod linear;
 pub(crate) mod math;
 pub(crate) mod normalise;
+pub(crate) mod rotary;
 
 /// Partial sums of a reduction over a row: one vector of the widest instruction set.
 pub(crate) const LANES: usize = 16;

@@ -1,40 +1,31 @@
-//! Layer normalisation, in place.
+//! Normalisation of rows, in place.
 
 use pulp::{Arch, Simd, WithSimd};
 
 use super::LANES;
 
-/// y = (x − mean) / √(variance + ε) · weight + bias over each row.
-pub(crate) struct LayerNorm {
+/// Normalisation over each row of a `[rows × width]` matrix.
+pub(crate) struct Norm {
     pub(crate) weight: Vec<f32>,
-    pub(crate) bias: Vec<f32>,
+    /// With one: y = (x − mean) / √(variance + ε) · weight + bias, LayerNorm. Without: y =
+    /// x / √(mean of x² + ε) · weight, RMSNorm.
+    pub(crate) bias: Option<Vec<f32>>,
     pub(crate) epsilon: f32,
 }
 
-impl LayerNorm {
-    /// Normalises every row of `values` `[rows × width]`.
+impl Norm {
+    /// Normalises every row of `values`.
     pub(crate) fn apply(&self, values: &mut [f32]) {
         Arch::new().dispatch(Apply {
             layer: self,
             values,
-            residual: None,
-        });
-    }
-
-    /// Adds `residual` `[rows × width]` to `values`, then normalises every row.
-    pub(crate) fn apply_to_sum(&self, values: &mut [f32], residual: &[f32]) {
-        Arch::new().dispatch(Apply {
-            layer: self,
-            values,
-            residual: Some(residual),
         });
     }
 }
 
 struct Apply<'a> {
-    layer: &'a LayerNorm,
+    layer: &'a Norm,
     values: &'a mut [f32],
-    residual: Option<&'a [f32]>,
 }
 
 impl WithSimd for Apply<'_> {
@@ -42,18 +33,20 @@ impl WithSimd for Apply<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let LayerNorm {
+        let Norm {
             weight,
             bias,
             epsilon,
         } = self.layer;
-        if let Some(residual) = self.residual {
-            for (x, r) in self.values.iter_mut().zip(residual) {
-                *x += r;
-            }
-        }
         let width = weight.len() as f32;
         for row in self.values.chunks_exact_mut(weight.len()) {
+            let Some(bias) = bias else {
+                let scale = 1.0 / (sum(row, |x| x * x) / width + epsilon).sqrt();
+                for (x, w) in row.iter_mut().zip(weight) {
+                    *x = *x * scale * w;
+                }
+                continue;
+            };
             let mean = sum(row, |x| x) / width;
             for x in row.iter_mut() {
                 *x -= mean;
@@ -87,21 +80,39 @@ pub(crate) fn sum(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
 mod tests {
     use super::*;
 
+    fn values() -> Vec<f32> {
+        (0..2 * 37).map(|i| (i as f32).sin() * 5.0 + 3.0).collect()
+    }
+
     #[test]
     fn a_row_gets_the_mean_and_variance_asked_for() {
-        let layer = LayerNorm {
+        let layer = Norm {
             weight: vec![2.0; 37],
-            bias: vec![1.0; 37],
+            bias: Some(vec![1.0; 37]),
             epsilon: 1e-5,
         };
-        let mut values: Vec<f32> = (0..2 * 37).map(|i| (i as f32).sin() * 5.0 + 3.0).collect();
-        let residual: Vec<f32> = (0..2 * 37).map(|i| i as f32).collect();
-        layer.apply_to_sum(&mut values, &residual);
+        let mut values = values();
+        layer.apply(&mut values);
         for row in values.chunks(37) {
             let mean = sum(row, |x| x) / 37.0;
             let variance = sum(row, |x| (x - mean) * (x - mean)) / 37.0;
             assert!((mean - 1.0).abs() < 1e-5, "mean {mean}");
             assert!((variance - 4.0).abs() < 1e-3, "variance {variance}");
+        }
+    }
+
+    #[test]
+    fn without_a_bias_a_row_gets_the_root_mean_square_asked_for() {
+        let layer = Norm {
+            weight: vec![3.0; 37],
+            bias: None,
+            epsilon: 1e-6,
+        };
+        let mut values = values();
+        layer.apply(&mut values);
+        for row in values.chunks(37) {
+            let square = sum(row, |x| x * x) / 37.0;
+            assert!((square - 9.0).abs() < 1e-4, "mean square {square}");
         }
     }
 }

@@ -27,7 +27,7 @@ use teda_core::{Answer, Error, Prompt, Query, Result, Sampling, Stream, TextGene
 use tokenizers::Tokenizer;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 
-use crate::candle::{Roberta, Row};
+use crate::masked::{MaskedLm, Row};
 use source::{Cache, Source};
 use windows::{Builder, Special, WINDOW, Window};
 
@@ -56,7 +56,7 @@ impl Default for Options {
 
 /// The infilling rewriter.
 pub struct Infill {
-    model: Roberta,
+    model: MaskedLm,
     tokenizer: Tokenizer,
     special: Special,
     /// Whole words that a mask may become, with their tokens; one column of the logits each.
@@ -83,7 +83,7 @@ impl Infill {
     /// # Errors
     /// [`Error::Usage`] where `options` are out of range; [`Error::Failed`] where the tokenizer
     /// lacks special tokens or whole words, or does not fit the model.
-    pub(super) fn new(model: Roberta, mut tokenizer: Tokenizer, options: Options) -> Result<Self> {
+    pub(super) fn new(model: MaskedLm, mut tokenizer: Tokenizer, options: Options) -> Result<Self> {
         options.check()?;
         // White space before a unit is spelled out, so that a unit without any gets none.
         tokenizer.with_pre_tokenizer(Some(ByteLevel::new(false, true, true)));

@@ -1,0 +1,142 @@
+//! Building a transformer's parts from named tensors.
+
+use teda_core::{Error, Result};
+
+use crate::checkpoint::Tensors;
+use crate::matrix::Backend;
+use crate::matrix::linear::Linear;
+use crate::matrix::norm::Norm;
+
+/// Tensors below a prefix, and where the parts are to compute.
+pub(super) struct Loader<'a> {
+    pub(super) tensors: &'a dyn Tensors,
+    pub(super) backend: &'a Backend,
+    prefix: String,
+}
+
+impl<'a> Loader<'a> {
+    pub(super) fn new(tensors: &'a dyn Tensors, backend: &'a Backend) -> Self {
+        Self {
+            tensors,
+            backend,
+            prefix: String::new(),
+        }
+    }
+
+    /// The loader of what lies below `name`.
+    pub(super) fn below(&self, name: &str) -> Self {
+        Self {
+            prefix: format!("{}{name}.", self.prefix),
+            ..*self
+        }
+    }
+
+    /// The loader below `name` if `tensor` is there, else this one: the same model is stored with
+    /// and without the name of its body.
+    pub(super) fn below_if(&self, name: &str, tensor: &str) -> Self {
+        let below = self.below(name);
+        if below.has(tensor) {
+            return below;
+        }
+        Self {
+            prefix: self.prefix.clone(),
+            ..*self
+        }
+    }
+
+    pub(super) fn has(&self, tensor: &str) -> bool {
+        self.tensors.shape(&self.name(tensor)).is_some()
+    }
+
+    fn name(&self, tensor: &str) -> String {
+        format!("{}{tensor}", self.prefix)
+    }
+
+    /// A tensor's values, row by row.
+    pub(super) fn floats(&self, tensor: &str, shape: &[usize]) -> Result<Vec<f32>> {
+        self.tensors.floats(&self.name(tensor), shape)
+    }
+
+    /// The layer y = x Wᵀ + b of `name`.weight `[outputs × inputs]` and, where there is one,
+    /// `name`.bias, both times `scale`.
+    pub(super) fn linear(
+        &self,
+        name: &str,
+        inputs: usize,
+        outputs: usize,
+        scale: f32,
+    ) -> Result<Linear> {
+        let mut weight = self.floats(&format!("{name}.weight"), &[outputs, inputs])?;
+        let bias = format!("{name}.bias");
+        let mut bias = if self.has(&bias) {
+            Some(self.floats(&bias, &[outputs])?)
+        } else {
+            None
+        };
+        if scale != 1.0 {
+            for x in weight.iter_mut().chain(bias.iter_mut().flatten()) {
+                *x *= scale;
+            }
+        }
+        Linear::new(self.backend, inputs, weight, bias)
+    }
+
+    /// Two layers without bias side by side, `[first | second]`, of `outputs` each.
+    pub(super) fn side_by_side(
+        &self,
+        names: [&str; 2],
+        inputs: usize,
+        outputs: usize,
+    ) -> Result<Linear> {
+        let mut weight = Vec::with_capacity(2 * inputs * outputs);
+        for name in names {
+            weight.extend(self.floats(&format!("{name}.weight"), &[outputs, inputs])?);
+        }
+        Linear::new(self.backend, inputs, weight, None)
+    }
+
+    /// LayerNorm.
+    pub(super) fn layer_norm(&self, name: &str, width: usize, epsilon: f32) -> Result<Norm> {
+        let weight = self.floats(&format!("{name}.weight"), &[width])?;
+        let bias = self.floats(&format!("{name}.bias"), &[width])?;
+        Ok(Norm::new(weight, Some(bias), epsilon))
+    }
+
+    /// RMSNorm, with `shift` added to its weights and then `scale` multiplied in.
+    pub(super) fn rms_norm(
+        &self,
+        name: &str,
+        width: usize,
+        epsilon: f32,
+        shift: f32,
+        scale: f32,
+    ) -> Result<Norm> {
+        let mut weight = self.floats(&format!("{name}.weight"), &[width])?;
+        weight.iter_mut().for_each(|w| *w = (*w + shift) * scale);
+        Ok(Norm::new(weight, None, epsilon))
+    }
+}
+
+/// A configuration's own structure.
+///
+/// # Errors
+/// Where a field is missing or of another type.
+pub(super) fn parse<T: serde::de::DeserializeOwned>(config: &serde_json::Value) -> Result<T> {
+    serde_json::from_value(config.clone())
+        .map_err(|e| Error::failed(format!("config.json is none of this architecture: {e}")))
+}
+
+/// # Errors
+/// Where a number is 0 or `heads` does not divide `hidden`.
+pub(super) fn check_shape(hidden: usize, heads: usize, others: &[(&str, usize)]) -> Result<()> {
+    let zero = others.iter().find(|(_, value)| *value == 0);
+    if let Some((name, _)) = zero {
+        return Err(Error::failed(format!("config.json: {name} is 0")));
+    }
+    if heads == 0 || hidden == 0 || !hidden.is_multiple_of(heads) {
+        return Err(Error::failed(format!(
+            "config.json: a width of {hidden} is no multiple of {heads} heads"
+        )));
+    }
+    Ok(())
+}

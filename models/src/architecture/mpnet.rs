@@ -1,0 +1,139 @@
+//! The MPNet encoder (Song et al. 2020): BERT's layers with relative position biases besides.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::Value;
+use teda_core::{Error, Result};
+
+use super::loader::{Loader, check_shape, parse};
+use crate::matrix::activation::Activation;
+use crate::transformer::attention::{Mask, Projections, SelfAttention};
+use crate::transformer::memory::Shape;
+use crate::transformer::relative::RelativeBias;
+use crate::transformer::{Block, Embeddings, Encoder, Feed, Stack, Sublayer, Words};
+
+/// The farthest distance with a bucket of its own; fixed by the architecture.
+const FARTHEST: usize = 128;
+
+#[derive(Debug, Deserialize)]
+struct Config {
+    vocab_size: usize,
+    hidden_size: usize,
+    num_hidden_layers: usize,
+    num_attention_heads: usize,
+    intermediate_size: usize,
+    hidden_act: Activation,
+    max_position_embeddings: usize,
+    layer_norm_eps: f32,
+    relative_attention_num_buckets: usize,
+    #[serde(default = "one")]
+    pad_token_id: usize,
+}
+
+fn one() -> usize {
+    1
+}
+
+/// # Errors
+/// Where the configuration or a tensor does not fit.
+pub(super) fn encoder(loader: &Loader<'_>, config: &Value) -> Result<Encoder> {
+    let config: Config = parse(config)?;
+    let (hidden, heads) = (config.hidden_size, config.num_attention_heads);
+    check_shape(
+        hidden,
+        heads,
+        &[
+            ("num_hidden_layers", config.num_hidden_layers),
+            ("relative_attention_num_buckets", config.relative_attention_num_buckets),
+        ],
+    )?;
+    let loader = loader.below_if("mpnet", "embeddings.word_embeddings.weight");
+    let embeddings = loader.below("embeddings");
+    let offset = config.pad_token_id + 1;
+    let mut positions = embeddings.floats(
+        "position_embeddings.weight",
+        &[config.max_position_embeddings, hidden],
+    )?;
+    if config.max_position_embeddings <= offset {
+        return Err(Error::failed(format!(
+            "config.json: max_position_embeddings {} leaves no position after {offset}",
+            config.max_position_embeddings
+        )));
+    }
+    positions.drain(..offset * hidden);
+    let table = loader.floats(
+        "encoder.relative_attention_bias.weight",
+        &[config.relative_attention_num_buckets, heads],
+    )?;
+    let relative = Arc::new(RelativeBias::new(table, heads, true, FARTHEST));
+    let blocks = (0..config.num_hidden_layers).map(|index| {
+        let loader = loader.below(&format!("encoder.layer.{index}"));
+        block(&loader, &config, &relative)
+    });
+    Ok(Encoder {
+        backend: loader.backend.clone(),
+        embeddings: Embeddings {
+            backend: loader.backend.clone(),
+            words: Words::Table(
+                embeddings.floats("word_embeddings.weight", &[config.vocab_size, hidden])?,
+            ),
+            hidden,
+            scale: 1.0,
+            positions: Some(positions),
+            norm: Some(embeddings.layer_norm("LayerNorm", hidden, config.layer_norm_eps)?),
+        },
+        stack: Stack {
+            blocks: blocks.collect::<Result<_>>()?,
+            last: None,
+        },
+        shape: Shape {
+            layers: config.num_hidden_layers,
+            heads,
+            width: hidden / heads,
+        },
+        vocabulary: config.vocab_size,
+        longest: config.max_position_embeddings - offset,
+    })
+}
+
+fn block(loader: &Loader<'_>, config: &Config, relative: &Arc<RelativeBias>) -> Result<Block> {
+    let (hidden, wide) = (config.hidden_size, config.intermediate_size);
+    let heads = config.num_attention_heads;
+    let scale = 1.0 / ((hidden / heads) as f32).sqrt();
+    let norm = |name: &str| loader.layer_norm(name, hidden, config.layer_norm_eps);
+    let square = |name: &str, scale| loader.linear(name, hidden, hidden, scale);
+    Ok(Block {
+        attention: Sublayer {
+            before: None,
+            inner: SelfAttention {
+                projections: Projections {
+                    heads,
+                    query: square("attention.attn.q", scale)?,
+                    key: square("attention.attn.k", 1.0)?,
+                    value: square("attention.attn.v", 1.0)?,
+                    output: square("attention.attn.o", 1.0)?,
+                },
+                query_norm: None,
+                key_norm: None,
+                rotary: None,
+                relative: Some(relative.clone()),
+                mask: Mask::All,
+            },
+            after: None,
+            last: Some(norm("attention.LayerNorm")?),
+        },
+        cross: None,
+        feed: Sublayer {
+            before: None,
+            inner: Feed {
+                up: loader.linear("intermediate.dense", hidden, wide, 1.0)?,
+                activation: config.hidden_act,
+                gated: false,
+                down: loader.linear("output.dense", wide, hidden, 1.0)?,
+            },
+            after: None,
+            last: Some(norm("output.LayerNorm")?),
+        },
+    })
+}

@@ -1,0 +1,49 @@
+//! The frequencies of rotary position embeddings, as configurations describe them.
+
+use serde_json::Value;
+use teda_core::{Error, Result};
+
+/// θ^(−2i/width) for i < width/2, scaled as `settings` says: `rope_type` (or `type`) `default`, `linear`
+/// (every frequency divided by `factor`) or `llama3` (low ones divided, high ones kept, and a smooth
+/// passage between).
+///
+/// # Errors
+/// For another `rope_type`.
+pub(super) fn frequencies(theta: f64, width: usize, settings: &Value) -> Result<Vec<f32>> {
+    let plain: Vec<f32> = (0..width / 2)
+        .map(|i| 1.0 / (theta as f32).powf(2.0 * i as f32 / width as f32))
+        .collect();
+    let kind = settings["rope_type"].as_str().or(settings["type"].as_str());
+    let number = |name: &str| {
+        settings[name]
+            .as_f64()
+            .map(|x| x as f32)
+            .ok_or_else(|| Error::failed(format!("config.json: the rope setting '{name}' is missing")))
+    };
+    match kind.unwrap_or("default") {
+        "default" => Ok(plain),
+        "linear" => {
+            let factor = number("factor")?;
+            Ok(plain.into_iter().map(|f| f / factor).collect())
+        }
+        "llama3" => {
+            let (factor, context) = (number("factor")?, number("original_max_position_embeddings")?);
+            let (low, high) = (number("low_freq_factor")?, number("high_freq_factor")?);
+            let scaled = plain.into_iter().map(|f| {
+                let wavelength = 2.0 * std::f32::consts::PI / f;
+                if wavelength < context / high {
+                    f
+                } else if wavelength > context / low {
+                    f / factor
+                } else {
+                    let smooth = (context / wavelength - low) / (high - low);
+                    (1.0 - smooth) * f / factor + smooth * f
+                }
+            });
+            Ok(scaled.collect())
+        }
+        other => Err(Error::failed(format!(
+            "config.json: the rope type '{other}' is not supported; known: default, linear, llama3"
+        ))),
+    }
+}

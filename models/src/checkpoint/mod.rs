@@ -1,0 +1,134 @@
+//! A model's files: weights, configuration and tokenizer, from a directory in the hub's layout or a
+//! single GGUF file.
+
+mod chat;
+mod gguf;
+mod safetensors;
+mod spm;
+mod tensors;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use teda_core::{Error, Result};
+use tokenizers::Tokenizer;
+
+pub(crate) use chat::Chat;
+pub(crate) use safetensors::Safetensors;
+pub(crate) use tensors::Tensors;
+
+use crate::sentence::Pooling;
+
+/// A model that can be loaded.
+pub struct Checkpoint {
+    pub(crate) name: String,
+    /// `config.json`, or what a GGUF file says in its place.
+    pub(crate) config: Value,
+    pub(crate) tensors: Box<dyn Tensors>,
+    pub(crate) tokenizer: Tokenizer,
+    pub(crate) chat: Option<Chat>,
+    /// Tokens that end a text.
+    pub(crate) ends: BTreeSet<u32>,
+    /// Tokens that a model reads of a text at most, where the files say it (sentence encoders).
+    pub(crate) window: Option<usize>,
+    /// How a sentence encoder's vector comes from its tokens'.
+    pub(crate) pooling: Pooling,
+}
+
+impl Checkpoint {
+    /// Opens the model at `path`, a directory with `config.json`, `tokenizer.json` and safetensors, or
+    /// a `.gguf` file; messages call it `name`.
+    ///
+    /// # Errors
+    /// Failed, where a file is missing, incomplete or not what it should be; the message names it.
+    pub fn open(name: &str, path: &Path) -> Result<Self> {
+        let opened = if path.is_dir() {
+            Self::of_directory(name, path)
+        } else {
+            gguf::open(name, path)
+        };
+        let mut checkpoint = opened.map_err(|e| e.context(format!("model '{name}'")))?;
+        // A tokenizer file may carry its model's batch settings; a text is never cut or padded here.
+        checkpoint
+            .tokenizer
+            .with_truncation(None)
+            .map_err(|e| Error::failed(format!("model '{name}': {e}")))?
+            .with_padding(None);
+        Ok(checkpoint)
+    }
+
+    /// The tokens of `text`, with the special ones that the model expects around it or without.
+    ///
+    /// # Errors
+    /// Where the tokenizer fails.
+    pub fn encode(&self, text: &str, special: bool) -> Result<Vec<u32>> {
+        encode(&self.tokenizer, text, special)
+    }
+
+    fn of_directory(name: &str, directory: &Path) -> Result<Self> {
+        let config = json(&directory.join("config.json"))?.ok_or_else(|| {
+            Error::failed(format!(
+                "{}: there is no config.json, so this is no model in the hub's layout",
+                directory.display()
+            ))
+        })?;
+        let tokenizer = directory.join("tokenizer.json");
+        let tokenizer = Tokenizer::from_file(&tokenizer).map_err(|e| {
+            Error::failed(format!(
+                "{}: not a tokenizer in the format of the tokenizers library: {e}",
+                tokenizer.display()
+            ))
+        })?;
+        let generation = json(&directory.join("generation_config.json"))?;
+        let ends = generation
+            .iter()
+            .chain([&config])
+            .flat_map(|settings| tokens(&settings["eos_token_id"]))
+            .collect();
+        let pooling = json(&directory.join("1_Pooling").join("config.json"))?.unwrap_or_default();
+        let first = pooling["pooling_mode_cls_token"].as_bool() == Some(true);
+        let sentence = json(&directory.join("sentence_bert_config.json"))?;
+        Ok(Self {
+            name: name.to_owned(),
+            tensors: Box::new(Safetensors::of_directory(directory)?),
+            chat: Chat::of_directory(directory)?,
+            window: sentence.and_then(|s| Some(s["max_seq_length"].as_u64()? as usize)),
+            pooling: if first { Pooling::First } else { Pooling::Mean },
+            config,
+            tokenizer,
+            ends,
+        })
+    }
+}
+
+/// The tokens of `text`.
+///
+/// # Errors
+/// Where the tokenizer fails.
+pub(crate) fn encode(tokenizer: &Tokenizer, text: &str, special: bool) -> Result<Vec<u32>> {
+    tokenizer
+        .encode_fast(text, special)
+        .map(|encoding| encoding.get_ids().to_vec())
+        .map_err(|e| Error::failed(format!("the model's tokenizer: {e}")))
+}
+
+/// A token or a list of them.
+fn tokens(value: &Value) -> Vec<u32> {
+    let all = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    all.iter()
+        .filter_map(|token| u32::try_from(token.as_u64()?).ok())
+        .collect()
+}
+
+/// A JSON file's content; `None` where there is no such file.
+fn json(path: &Path) -> Result<Option<Value>> {
+    match fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|e| Error::failed(format!("{}: not JSON: {e}", path.display()))),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(Error::failed(format!("cannot read {}: {e}", path.display()))),
+    }
+}

@@ -1,0 +1,298 @@
+//! Language models that generate, in batches.
+//!
+//! # How it runs
+//! Each worker thread has lanes, up to [`LANES`] at once and as many as its share of the memory bound
+//! holds. One pass advances every lane by a token; a lane that ends takes the next job at once, whose
+//! prompt joins the same pass. What all prompts begin with is computed and stored once for all
+//! workers and calls. The head runs at the last token of each lane alone.
+//!
+//! # Determinism
+//! A lane's logits have the same bits whatever runs beside it, and its coins come from its own stream:
+//! the batch, the number of threads and the memory bound change the speed and no result.
+
+mod lanes;
+mod prefix;
+mod sampler;
+mod score;
+
+use std::collections::BTreeSet;
+
+use rayon::prelude::*;
+use teda_core::{
+    Answer, Choose, Error, Generated, Lane, LanguageModel, LogLikelihood, Longest, Prompt, Result,
+    Scorer, Seed,
+};
+use tokenizers::Tokenizer;
+
+use crate::architecture;
+use crate::checkpoint::{Chat, Checkpoint, encode};
+use crate::matrix::Backend;
+use crate::transformer::{Decoder, Prefix, SourceSide};
+use lanes::Worker;
+use prefix::Prefixes;
+
+pub use sampler::Sampler;
+
+/// Lanes of a worker at most: enough for the weights to be read once for many tokens.
+pub const LANES: usize = 64;
+/// Jobs below which a call is not divided further among workers.
+const JOBS: usize = 16;
+
+/// How a language model is run.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Whether prompts are put into the model's chat template, where it has one.
+    pub chat: bool,
+    /// Bytes that the keys and values of all workers' lanes may take together.
+    pub memory: usize,
+    /// Mean and standard deviation of the model's logits on public text, where they are known.
+    pub logit_moments: Option<(f64, f64)>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            chat: true,
+            memory: 2 << 30,
+            logit_moments: None,
+        }
+    }
+}
+
+/// A decoder, or an encoder and a decoder, with its tokenizer.
+pub struct LocalModel {
+    decoder: Decoder,
+    source: Option<SourceSide>,
+    tokenizer: Tokenizer,
+    chat: Option<Chat>,
+    ends: BTreeSet<u32>,
+    options: Options,
+    prefixes: Prefixes,
+}
+
+/// One continuation to be made.
+struct Job {
+    /// What the decoder reads first.
+    prompt: Vec<u32>,
+    /// What the encoder reads, where there is one.
+    source: Vec<u32>,
+    longest: usize,
+}
+
+impl LocalModel {
+    /// The model of an opened checkpoint.
+    ///
+    /// # Errors
+    /// Failed, where it is another kind of model or its files do not fit together.
+    pub fn load(checkpoint: Checkpoint, options: Options) -> Result<Self> {
+        Self::on(checkpoint, options, &Backend::best())
+    }
+
+    /// The same on a backend of the caller's.
+    ///
+    /// # Errors
+    /// Those of [`LocalModel::load`].
+    pub fn on(checkpoint: Checkpoint, options: Options, backend: &Backend) -> Result<Self> {
+        let (decoder, source) = architecture::decoder(&checkpoint, backend)?;
+        Ok(Self {
+            decoder,
+            source,
+            tokenizer: checkpoint.tokenizer,
+            chat: checkpoint.chat.filter(|_| options.chat),
+            ends: checkpoint.ends,
+            options,
+            prefixes: Prefixes::default(),
+        })
+    }
+
+    /// The filled prompt as the model reads it.
+    fn read(&self, prompt: &Prompt, text: &str) -> Result<Vec<u32>> {
+        let (wrapped, begins) = match &self.chat {
+            Some(chat) => {
+                let wrapped = self.prefixes.wrapped(chat, prompt)?;
+                let begins = chat.begins(&wrapped);
+                (wrapped, begins)
+            }
+            None => (prompt.clone(), false),
+        };
+        self.tokens(&wrapped.fill(text), !begins)
+    }
+
+    fn tokens(&self, text: &str, special: bool) -> Result<Vec<u32>> {
+        encode(&self.tokenizer, text, special)
+    }
+
+    fn text(&self, tokens: &[u32]) -> Result<String> {
+        self.tokenizer
+            .decode(tokens, true)
+            .map_err(|e| Error::failed(format!("the language model's tokenizer: {e}")))
+    }
+
+    /// The job of continuing a prompt of `tokens`, or why it cannot be done.
+    fn job(&self, tokens: Vec<u32>, longest: Longest) -> Answer<Job> {
+        let longest = match longest {
+            Longest::Tokens(count) => count,
+            Longest::AsPrompt => tokens.len(),
+        };
+        let (prompt, source, room) = match &self.source {
+            Some(side) => (vec![side.start], tokens, side.encoder.longest),
+            None => (tokens, Vec::new(), self.decoder.longest),
+        };
+        let read = prompt.len().max(source.len());
+        if read > room || prompt.len() + longest > self.decoder.longest {
+            return Err(format!(
+                "the prompt has {read} tokens and its continuation up to {longest}; the model has room for {}",
+                self.decoder.longest.min(room)
+            ));
+        }
+        if read == 0 {
+            return Err("the prompt is empty".to_owned());
+        }
+        let (bytes, bound) = (self.bytes(&prompt, &source, longest), self.memory());
+        if bytes > bound {
+            return Err(format!(
+                "the prompt of {read} tokens and {longest} more need {} MiB, a worker's share of the memory bound is {} MiB",
+                bytes >> 20,
+                bound >> 20
+            ));
+        }
+        Ok(Job {
+            prompt,
+            source,
+            longest,
+        })
+    }
+
+    /// Bytes of the keys and values of one lane, its prompt not shared.
+    fn bytes(&self, prompt: &[u32], source: &[u32], longest: usize) -> usize {
+        let shape = self.decoder.shape;
+        shape.bytes(prompt.len() + longest)
+            + if self.source.is_some() {
+                shape.bytes(source.len())
+            } else {
+                0
+            }
+    }
+
+    /// A worker's share of the memory bound.
+    fn memory(&self) -> usize {
+        self.options.memory / rayon::current_num_threads().max(1)
+    }
+
+    /// Logits at every place of a row of decoder tokens, `[tokens × vocabulary]`; with a source, given
+    /// what the encoder reads.
+    ///
+    /// # Errors
+    /// Where a row is too long or holds an unknown token.
+    pub fn logits(&self, source: &[u32], tokens: &[u32]) -> Result<ndarray::Array2<f32>> {
+        let every = (0..tokens.len()).collect();
+        let states = score::states(self, &[(source, tokens, every)], None)?;
+        let logits = self.decoder.logits(states)?;
+        Ok(
+            ndarray::Array2::from_shape_vec((tokens.len(), self.decoder.vocabulary()), logits)
+                .expect("logits are whole rows"),
+        )
+    }
+
+    /// Hidden states after the last layer and norm at every place of a row of decoder tokens.
+    ///
+    /// # Errors
+    /// Those of [`LocalModel::logits`].
+    pub fn hidden_states(&self, source: &[u32], tokens: &[u32]) -> Result<Vec<f32>> {
+        let every = (0..tokens.len()).collect();
+        score::states(self, &[(source, tokens, every)], None)?.into_values()
+    }
+
+    /// Continuations of token rows, with nothing decoded and no token ending them: (what the encoder
+    /// reads, what the decoder reads, how many tokens), one stream seed a row.
+    ///
+    /// # Errors
+    /// Where a row is too long or the model fails.
+    pub fn continue_tokens(
+        &self,
+        rows: &[(Vec<u32>, Vec<u32>, usize)],
+        seeds: &[Seed],
+        choose: &Choose<'_>,
+    ) -> Result<Vec<Vec<u32>>> {
+        let jobs: Vec<Job> = rows
+            .iter()
+            .map(|(source, prompt, longest)| Job {
+                prompt: prompt.clone(),
+                source: source.clone(),
+                longest: *longest,
+            })
+            .collect();
+        let work: Vec<(&Job, Seed)> = jobs.iter().zip(seeds.iter().copied()).collect();
+        self.run(&work, None, &BTreeSet::new(), choose)
+    }
+
+    /// Runs jobs on this call's workers; each part of them is one worker's from beginning to end.
+    fn run(
+        &self,
+        work: &[(&Job, Seed)],
+        prefix: Option<&Prefix>,
+        ends: &BTreeSet<u32>,
+        choose: &Choose<'_>,
+    ) -> Result<Vec<Vec<u32>>> {
+        let parts = rayon::current_num_threads().min(work.len().div_ceil(JOBS)).max(1);
+        let part = work.len().div_ceil(parts).max(1);
+        let done: Vec<Vec<Vec<u32>>> = work
+            .par_chunks(part)
+            .map(|work| Worker::new(self, work, prefix)?.run(ends, choose))
+            .collect::<Result<_>>()?;
+        Ok(done.into_iter().flatten().collect())
+    }
+}
+
+impl LanguageModel for LocalModel {
+    fn vocabulary(&self) -> usize {
+        self.decoder.vocabulary()
+    }
+
+    fn prompt_tokens(&self, prompt: &Prompt, text: &str) -> Result<usize> {
+        Ok(self.read(prompt, text)?.len())
+    }
+
+    fn logit_moments(&self) -> Option<(f64, f64)> {
+        self.options.logit_moments
+    }
+
+    fn generate(
+        &self,
+        prompt: &Prompt,
+        lanes: &[Lane<'_>],
+        choose: &Choose<'_>,
+    ) -> Result<Vec<Answer<Generated>>> {
+        let prefix = self.prefixes.of(self, prompt)?;
+        let jobs: Vec<Answer<Job>> = lanes
+            .par_iter()
+            .map(|lane| Ok(self.job(self.read(prompt, lane.text)?, lane.longest)))
+            .collect::<Result<_>>()?;
+        let work: Vec<(&Job, Seed)> = jobs
+            .iter()
+            .zip(lanes)
+            .filter_map(|(job, lane)| Some((job.as_ref().ok()?, lane.seed)))
+            .collect();
+        let mut done = self.run(&work, prefix.as_deref(), &self.ends, choose)?.into_iter();
+        jobs.iter()
+            .map(|job| match job {
+                Err(reason) => Ok(Err(reason.clone())),
+                Ok(_) => {
+                    let tokens = done.next().expect("every job is done");
+                    let text = self.text(&tokens)?;
+                    Ok(Ok(Generated { text, tokens }))
+                }
+            })
+            .collect()
+    }
+}
+
+impl Scorer for LocalModel {
+    fn log_likelihood(
+        &self,
+        prompt: &Prompt,
+        pairs: &[(&str, &str)],
+    ) -> Result<Vec<Answer<LogLikelihood>>> {
+        score::log_likelihood(self, prompt, pairs)
+    }
+}

@@ -1,0 +1,82 @@
+//! What all prompts of a template begin with.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use teda_core::{Prompt, Result};
+
+use super::LocalModel;
+use crate::checkpoint::Chat;
+use crate::transformer::{Memory, Pass, Prefix, Segment};
+
+/// Prefixes and chat prompts made so far. No lock is held while another thread's work could be waited
+/// for: computing a prefix uses this thread alone.
+#[derive(Default)]
+pub(super) struct Prefixes {
+    stored: Mutex<HashMap<Prompt, Option<Arc<Prefix>>>>,
+    wrapped: Mutex<HashMap<Prompt, Prompt>>,
+}
+
+/// Texts whose prompts have nothing in common but the template's beginning.
+const TEXTS: [&str; 3] = ["the", "Zebra 7", "“Ö"];
+
+impl Prefixes {
+    /// The prompt in a chat template.
+    ///
+    /// # Errors
+    /// Where the template fails.
+    pub(super) fn wrapped(&self, chat: &Chat, prompt: &Prompt) -> Result<Prompt> {
+        let mut wrapped = self.wrapped.lock().expect("no thread panics with it");
+        if let Some(known) = wrapped.get(prompt) {
+            return Ok(known.clone());
+        }
+        let new = chat.wrap(prompt)?;
+        wrapped.insert(prompt.clone(), new.clone());
+        Ok(new)
+    }
+
+    /// The tokens that every filled `prompt` begins with, with their keys and values; `None` where
+    /// there are none or the model reads its prompts as sources.
+    ///
+    /// # Errors
+    /// Where the model fails.
+    pub(super) fn of(&self, model: &LocalModel, prompt: &Prompt) -> Result<Option<Arc<Prefix>>> {
+        if model.source.is_some() {
+            return Ok(None);
+        }
+        let rows: Vec<Vec<u32>> = TEXTS
+            .iter()
+            .map(|text| model.read(prompt, text))
+            .collect::<Result<_>>()?;
+        let mut stored = self.stored.lock().expect("no thread panics with it");
+        if let Some(known) = stored.get(prompt) {
+            return Ok(known.clone());
+        }
+        let same = |i: &usize| rows.iter().all(|row| row.get(*i).is_some_and(|t| *t == rows[0][*i]));
+        let length = (0..rows[0].len()).take_while(same).count();
+        let prefix = if length == 0 || length >= model.decoder.longest {
+            None
+        } else {
+            Some(Arc::new(compute(model, &rows[0][..length])?))
+        };
+        stored.insert(prompt.clone(), prefix.clone());
+        Ok(prefix)
+    }
+}
+
+fn compute(model: &LocalModel, tokens: &[u32]) -> Result<Prefix> {
+    let decoder = &model.decoder;
+    let mut memory = Memory::new(&decoder.backend, decoder.shape, tokens.len())?;
+    let pass = Pass::new(vec![Segment {
+        tokens: tokens.len(),
+        prefix: None,
+        past: 0,
+        region: 0,
+        asked: vec![tokens.len() - 1],
+    }]);
+    decoder.states(tokens, &pass, &mut memory, None)?;
+    Ok(Prefix {
+        tokens: tokens.to_vec(),
+        memory,
+    })
+}

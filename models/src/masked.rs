@@ -1,0 +1,167 @@
+//! Masked language models.
+//!
+//! # Definition
+//! A bidirectional encoder with the head decode(norm(gelu(dense(h)))) (Liu et al. 2019). A row's result
+//! has the same bits in any batch, and head and last layer run at the positions asked for alone. One
+//! call uses one thread; callers run several calls side by side.
+//!
+//! # Deviations
+//! Pad tokens inside a row are dropped, which is what an attention mask and position numbers that
+//! skip pads amount to.
+
+use std::sync::Arc;
+
+use ndarray::Array2;
+use teda_core::{Error, Result};
+
+use crate::architecture;
+use crate::checkpoint::Checkpoint;
+use crate::matrix::activation::Activation;
+use crate::matrix::linear::Linear;
+use crate::matrix::norm::Norm;
+use crate::matrix::{Backend, Matrix};
+use crate::transformer::encoder::check_tokens;
+use crate::transformer::{Encoder, Words};
+
+/// One row of a batch.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    /// Token ids, special tokens included.
+    pub tokens: &'a [u32],
+    /// Indices into `tokens` whose output is asked for.
+    pub asked: &'a [usize],
+}
+
+/// A masked language model.
+pub struct MaskedLm {
+    pub(crate) encoder: Encoder,
+    pub(crate) pad: u32,
+    pub(crate) head: Head,
+}
+
+pub(crate) struct Head {
+    pub(crate) dense: Linear,
+    pub(crate) norm: Norm,
+    pub(crate) decoder: Arc<Linear>,
+    /// The decoder's bias over the whole vocabulary, from which a restricted one is cut.
+    pub(crate) bias: Vec<f32>,
+}
+
+impl MaskedLm {
+    /// The model of an opened checkpoint.
+    ///
+    /// # Errors
+    /// Failed, where it is another kind of model or its files do not fit together.
+    pub fn load(checkpoint: &Checkpoint) -> Result<Self> {
+        architecture::masked(&*checkpoint.tensors, &checkpoint.config, &Backend::best())
+            .map_err(|e| e.context(format!("model '{}'", checkpoint.name)))
+    }
+
+    /// The same model with a decoder for `tokens` alone: column j of the logits is `tokens[j]`.
+    ///
+    /// # Errors
+    /// Where a token is outside the vocabulary.
+    pub fn restricted_to(mut self, tokens: &[u32]) -> Result<Self> {
+        check_tokens(tokens, self.vocabulary())?;
+        let bias = tokens.iter().map(|t| self.head.bias[*t as usize]).collect();
+        let hidden = self.encoder.embeddings.hidden;
+        let words = match &self.encoder.embeddings.words {
+            Words::Tied(head) => head.weights(tokens)?,
+            Words::Table(words) => tokens
+                .iter()
+                .flat_map(|token| &words[*token as usize * hidden..][..hidden])
+                .copied()
+                .collect(),
+        };
+        let backend = &self.encoder.backend;
+        self.head.decoder = Arc::new(Linear::new(backend, hidden, words, Some(bias))?);
+        Ok(self)
+    }
+
+    /// Number of tokens in the vocabulary.
+    #[must_use]
+    pub fn vocabulary(&self) -> usize {
+        self.encoder.vocabulary
+    }
+
+    /// The most tokens that a row may have, pads not counted.
+    #[must_use]
+    pub fn longest(&self) -> usize {
+        self.encoder.longest
+    }
+
+    /// Hidden states after the last layer, `[asked × hidden]`: the asked positions of the first
+    /// row, then of the second, and so on.
+    ///
+    /// # Errors
+    /// Where a row is empty or too long, a token is outside the vocabulary, or a position asked for
+    /// is outside its row or a pad.
+    pub fn hidden_states(&self, rows: &[Row<'_>]) -> Result<Array2<f32>> {
+        array(self.states(rows)?, self.encoder.embeddings.hidden)
+    }
+
+    /// Logits, `[asked × vocabulary]`, in the order of [`MaskedLm::hidden_states`].
+    ///
+    /// # Errors
+    /// Those of [`MaskedLm::hidden_states`].
+    pub fn logits(&self, rows: &[Row<'_>]) -> Result<Array2<f32>> {
+        let states = self.states(rows)?;
+        let dense = self.head.dense.apply(&states)?;
+        // RoBERTa's head has gelu whatever the layers' activation is.
+        let dense = self.head.norm.apply(Activation::Gelu.of(dense)?)?;
+        array(
+            self.head.decoder.apply(&dense)?,
+            self.head.decoder.outputs(),
+        )
+    }
+
+    fn states(&self, rows: &[Row<'_>]) -> Result<Matrix> {
+        let rows: Vec<(Vec<u32>, Vec<usize>)> = rows
+            .iter()
+            .enumerate()
+            .map(|(index, row)| {
+                self.without_pads(row)
+                    .map_err(|e| e.context(format!("row {index}")))
+            })
+            .collect::<Result<_>>()?;
+        let rows = rows
+            .iter()
+            .map(|(tokens, asked)| (&tokens[..], asked.clone()))
+            .collect();
+        self.encoder.run(rows)
+    }
+
+    fn without_pads(&self, row: &Row<'_>) -> Result<(Vec<u32>, Vec<usize>)> {
+        let mut tokens = Vec::with_capacity(row.tokens.len());
+        // Where each token went, None for a pad.
+        let places: Vec<Option<usize>> = row
+            .tokens
+            .iter()
+            .map(|token| {
+                let kept = *token != self.pad;
+                let place = kept.then_some(tokens.len());
+                tokens.extend(kept.then_some(*token));
+                place
+            })
+            .collect();
+        let asked = row
+            .asked
+            .iter()
+            .map(|position| {
+                places.get(*position).copied().flatten().ok_or_else(|| {
+                    Error::failed(format!(
+                        "position {position} is a pad or outside the row of {}",
+                        row.tokens.len()
+                    ))
+                })
+            })
+            .collect::<Result<_>>()?;
+        Ok((tokens, asked))
+    }
+}
+
+fn array(matrix: Matrix, columns: usize) -> Result<Array2<f32>> {
+    let values = matrix.into_values()?;
+    let rows = values.len().checked_div(columns).unwrap_or(0);
+    Ok(Array2::from_shape_vec((rows, columns), values).expect("an operation fills whole rows"))
+}

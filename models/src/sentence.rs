@@ -1,0 +1,128 @@
+//! Sentence encoders: a transformer, and a vector for the whole text from those of its tokens.
+
+use ndarray::Array2;
+use rayon::prelude::*;
+use teda_core::{Encoder, Error, Result};
+use tokenizers::{Tokenizer, TruncationParams};
+
+use crate::architecture;
+use crate::checkpoint::{Checkpoint, encode};
+use crate::matrix::Backend;
+use crate::transformer;
+
+/// Texts of one task: enough for the products to be wide, few enough for their activations to stay
+/// in the caches.
+const TASK: usize = 32;
+
+/// How a text's vector comes from its tokens'.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pooling {
+    Mean,
+    First,
+}
+
+/// A sentence encoder (Reimers and Gurevych 2019). A text longer than the model's window counts by its
+/// beginning. One task uses one thread, and tasks run side by side.
+pub struct SentenceEncoder {
+    encoder: transformer::Encoder,
+    tokenizer: Tokenizer,
+    pooling: Pooling,
+}
+
+impl SentenceEncoder {
+    /// The encoder of an opened checkpoint.
+    ///
+    /// # Errors
+    /// Failed, where it is another kind of model or its files do not fit together.
+    pub fn load(checkpoint: Checkpoint) -> Result<Self> {
+        Self::on(checkpoint, &Backend::best())
+    }
+
+    /// The same on a backend of the caller's.
+    ///
+    /// # Errors
+    /// Those of [`SentenceEncoder::load`].
+    pub fn on(checkpoint: Checkpoint, backend: &Backend) -> Result<Self> {
+        let encoder = architecture::encoder(&checkpoint, backend)?;
+        let window = checkpoint.window.unwrap_or(usize::MAX).min(encoder.longest);
+        let mut tokenizer = checkpoint.tokenizer;
+        tokenizer
+            .with_truncation(Some(TruncationParams {
+                max_length: window,
+                ..Default::default()
+            }))
+            .map_err(|e| Error::failed(format!("model '{}': {e}", checkpoint.name)))?;
+        Ok(Self {
+            encoder,
+            tokenizer,
+            pooling: checkpoint.pooling,
+        })
+    }
+
+    /// The last layer's states of token rows, all rows one after the other, `[tokens × hidden]`.
+    ///
+    /// # Errors
+    /// Where a row is empty, too long or holds an unknown token.
+    pub fn hidden_states(&self, rows: &[&[u32]]) -> Result<Array2<f32>> {
+        let asked = rows
+            .iter()
+            .map(|row| (*row, (0..row.len()).collect()))
+            .collect();
+        let values = self.encoder.run(asked)?.into_values()?;
+        let hidden = self.dimension();
+        Ok(Array2::from_shape_vec((values.len() / hidden, hidden), values)
+            .expect("states are whole rows"))
+    }
+
+    fn task(&self, texts: &[&str], vectors: &mut [f32]) -> Result<()> {
+        let rows: Vec<Vec<u32>> = texts
+            .iter()
+            .map(|text| encode(&self.tokenizer, text, true))
+            .collect::<Result<_>>()?;
+        // A tokenizer without special tokens makes no row of an empty text: its vector stays 0.
+        let (places, rows): (Vec<usize>, Vec<&[u32]>) = rows
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| !row.is_empty())
+            .map(|(place, row)| (place, &row[..]))
+            .unzip();
+        let states = self.hidden_states(&rows)?;
+        let mut states = states.rows().into_iter();
+        for (place, row) in places.into_iter().zip(rows) {
+            let vector = &mut vectors[place * self.dimension()..][..self.dimension()];
+            for (index, state) in states.by_ref().take(row.len()).enumerate() {
+                if self.pooling == Pooling::Mean || index == 0 {
+                    vector.iter_mut().zip(state).for_each(|(x, y)| *x += y);
+                }
+            }
+            normalise(vector);
+        }
+        Ok(())
+    }
+}
+
+/// Divides by the Euclidean norm (a mean's divisor cancels); 0 stays 0.
+fn normalise(vector: &mut [f32]) {
+    let square: f64 = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
+    if square > 0.0 {
+        let scale = (1.0 / square.sqrt()) as f32;
+        vector.iter_mut().for_each(|x| *x *= scale);
+    }
+}
+
+impl Encoder for SentenceEncoder {
+    fn encode(&self, texts: &[&str]) -> Result<Array2<f32>> {
+        let dimension = self.dimension();
+        let mut vectors = vec![0.0; texts.len() * dimension];
+        vectors
+            .par_chunks_mut(TASK * dimension)
+            .zip(texts.par_chunks(TASK))
+            .try_for_each(|(vectors, texts)| self.task(texts, vectors))?;
+        Ok(Array2::from_shape_vec((texts.len(), dimension), vectors)
+            .expect("one vector a text was allocated"))
+    }
+
+    fn dimension(&self) -> usize {
+        self.encoder.embeddings.hidden
+    }
+}

@@ -1,0 +1,76 @@
+//! The rows of one forward pass.
+
+use super::memory::Prefix;
+
+/// One row's new tokens.
+#[derive(Clone)]
+pub(crate) struct Segment<'a> {
+    /// How many.
+    pub(crate) tokens: usize,
+    /// What stands before everything of the row's own.
+    pub(crate) prefix: Option<&'a Prefix>,
+    /// The row's own tokens of earlier passes.
+    pub(crate) past: usize,
+    /// The first slot of the row's room, a multiple of 32.
+    pub(crate) region: usize,
+    /// The new tokens whose output is asked for, ascending.
+    pub(crate) asked: Vec<usize>,
+}
+
+impl Segment<'_> {
+    /// The position of its first new token.
+    pub(crate) fn position(&self) -> usize {
+        self.prefix.map_or(0, |prefix| prefix.tokens.len()) + self.past
+    }
+}
+
+/// The segments of a pass, with what all layers need of them.
+pub(crate) struct Pass<'a> {
+    pub(crate) segments: Vec<Segment<'a>>,
+    /// By new token, where its key and value go.
+    pub(crate) slots: Vec<usize>,
+    /// By new token, its place in its row.
+    pub(crate) positions: Vec<usize>,
+    /// The new tokens whose output is asked for, over all segments.
+    pub(crate) asked: Vec<usize>,
+}
+
+impl<'a> Pass<'a> {
+    pub(crate) fn new(segments: Vec<Segment<'a>>) -> Self {
+        let total = segments.iter().map(|segment| segment.tokens).sum();
+        let mut pass = Self {
+            segments: Vec::new(),
+            slots: Vec::with_capacity(total),
+            positions: Vec::with_capacity(total),
+            asked: Vec::new(),
+        };
+        for segment in &segments {
+            let first = pass.slots.len();
+            let new = 0..segment.tokens;
+            pass.asked.extend(segment.asked.iter().map(|i| first + i));
+            pass.slots
+                .extend(new.clone().map(|i| segment.region + segment.past + i));
+            pass.positions.extend(new.map(|i| segment.position() + i));
+        }
+        pass.segments = segments;
+        pass
+    }
+
+    /// Segments of rows that stand alone, one after the other in room for all, and the slots that
+    /// they take together.
+    pub(crate) fn alone(rows: impl IntoIterator<Item = (usize, Vec<usize>)>) -> (Self, usize) {
+        let mut region = 0;
+        let mut segments = Vec::new();
+        for (tokens, asked) in rows {
+            segments.push(Segment {
+                tokens,
+                prefix: None,
+                past: 0,
+                region,
+                asked,
+            });
+            region += tokens.next_multiple_of(32);
+        }
+        (Self::new(segments), region)
+    }
+}
