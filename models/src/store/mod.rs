@@ -255,7 +255,11 @@ impl Store {
         }
         match self.from_hub(remote, &pending, force) {
             Ok(found) => return Ok(found),
-            Err(e) => failures.add(hub.title(remote), e),
+            Err(e) => {
+                self.progress
+                    .note(&format!("{}: {}: {e}", remote.name, hub.title(remote)));
+                failures.add(hub.title(remote), e);
+            }
         }
         if !force {
             match hub.cached(remote) {
