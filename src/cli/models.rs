@@ -21,8 +21,11 @@ use super::output::{lines, print, table};
   ls $(teda models path minilm)
   teda models verify
 
-Environment: TEDA_CACHE (where models are kept; else $XDG_CACHE_HOME/teda or ~/.cache/teda), HF_HOME,
-HF_HUB_CACHE, HF_ENDPOINT and HF_TOKEN as the Hugging Face tools read them, HTTPS_PROXY.")]
+Environment:
+  TEDA_CACHE                        where models are kept (else ~/.cache/teda)
+  HF_HOME, HF_HUB_CACHE             the cache shared with the Hugging Face tools
+  HF_ENDPOINT, HF_TOKEN             another hub, and the key to gated models
+  HTTPS_PROXY, NO_PROXY             how the network is reached")]
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -50,9 +53,9 @@ enum Command {
         #[arg(value_name = "NAME")]
         name: String,
     },
-    /// Reads models again and compares them with their digests.
+    /// Reads models again and compares them with their recorded digests.
     Verify {
-        /// Short names, repositories or paths; everything in the store when left out
+        /// Short names or repositories; everything that is here when left out
         #[arg(value_name = "NAME")]
         names: Vec<String>,
     },
@@ -98,7 +101,12 @@ fn list() -> Result<()> {
             DecimalBytes(found.map_or(card.bytes, |model| model.bytes)).to_string(),
             card.licence.to_owned(),
             origins(card),
-            if found.is_some() { "yes" } else { "-" }.to_owned(),
+            match found {
+                Some(_) => "yes",
+                None if store.is_shared(card.name)? => "in the Hugging Face cache",
+                None => "-",
+            }
+            .to_owned(),
         ]);
         details += &format!(
             "\n{}: {}\n  source  {} at {}\n",
@@ -198,7 +206,7 @@ fn described(found: &Resolved) -> String {
         several => format!("{several} files"),
     };
     format!(
-        "{}: {}, {files}, digests as recorded, from {}",
+        "{}: ok, {} in {files}, from {}",
         found.name,
         DecimalBytes(bytes),
         found.source

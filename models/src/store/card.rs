@@ -62,6 +62,16 @@ pub struct Wheel {
     pub bytes: u64,
 }
 
+impl fmt::Display for Wheel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let noun = match self.packages {
+            [_] => "package",
+            _ => "packages",
+        };
+        write!(f, "Python {noun} {}", self.packages.join(" "))
+    }
+}
+
 /// One file of a model in a Python package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WheelFile {

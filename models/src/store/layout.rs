@@ -11,6 +11,8 @@ pub(super) type Told<T> = Result<T, String>;
 /// Files without which nothing can be loaded, besides the weights.
 const NEEDED: [&str; 2] = ["config.json", "tokenizer.json"];
 
+const DIRECTORY: &str = "a model directory needs config.json, tokenizer.json and *.safetensors";
+
 /// Files that are taken where they are: chat templates, special tokens and, of sentence encoders,
 /// how token vectors become one vector.
 const WELCOME: [&str; 7] = [
@@ -46,7 +48,7 @@ pub(super) fn select(
     for name in NEEDED {
         if !has(name) {
             return Err(format!(
-                "has no {name}; a model directory needs config.json, tokenizer.json and *.safetensors. If only {name} is missing, transformers' save_pretrained writes it"
+                "has no {name}; {DIRECTORY}. If only {name} is missing, transformers' save_pretrained writes it"
             ));
         }
         taken.insert(name.to_owned());
@@ -65,7 +67,9 @@ fn weights(there: &[String], read: impl FnOnce(&str) -> Told<Vec<u8>>) -> Told<V
         let index: Index = serde_json::from_slice(&read(INDEX)?)
             .map_err(|e| format!("has a broken {INDEX}: {e}"))?;
         let mut files: BTreeSet<String> = index.weight_map.into_values().collect();
-        if let Some(shard) = files.iter().find(|shard| !there.contains(shard)) {
+        // A name with directories could lead out of the place where the files are put.
+        let missing = |shard: &&String| shard.contains(['/', '\\']) || !there.contains(shard);
+        if let Some(shard) = files.iter().find(missing) {
             return Err(format!("lacks {shard}, which {INDEX} names"));
         }
         files.insert(INDEX.to_owned());
@@ -97,7 +101,7 @@ fn without_tensors(there: &[String]) -> String {
         Some(pickle) => format!(
             "has no *.safetensors, only the pickle {pickle}, which can run code when it is read and is never loaded; convert it (transformers: save_pretrained with safe_serialization) and name the directory"
         ),
-        None => "has no *.safetensors".to_owned(),
+        None => format!("has no *.safetensors; {DIRECTORY}"),
     }
 }
 
@@ -180,6 +184,7 @@ mod tests {
         .unwrap();
         assert_eq!(taken.len(), 5);
         assert!(!taken.contains(&"consolidated.safetensors".to_owned()));
+        let there = [there, files(&["../../x.safetensors"])].concat();
         let missing = select(
             &there,
             index(r#"{"weight_map":{"a":"../../x.safetensors"}}"#),

