@@ -4,6 +4,7 @@ mod audit;
 mod data;
 mod list;
 mod merge;
+mod models;
 pub mod output;
 mod report;
 mod rewrite;
@@ -33,6 +34,7 @@ enum Command {
     Merge(merge::Arguments),
     List(list::Arguments),
     Data(data::Arguments),
+    Models(models::Arguments),
 }
 
 /// How a command ended without an error.
@@ -54,6 +56,7 @@ pub fn run() -> u8 {
         Command::Merge(arguments) => arguments.run(),
         Command::List(arguments) => arguments.run(),
         Command::Data(arguments) => arguments.run(),
+        Command::Models(arguments) => arguments.run(),
     };
     match result {
         Ok(Outcome::Done) => 0,

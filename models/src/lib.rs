@@ -1,9 +1,10 @@
 //! Language models and encoders.
 //!
-//! [`builtin`] holds the models whose weights ship in the binary. [`Checkpoint`] opens all others:
-//! [`SentenceEncoder`], [`LocalModel`] and [`MaskedLm`] run them in this process. From names to
-//! numbers: `checkpoint` (files) → `architecture` (one file each) → `transformer` (the parts, once for
-//! all) → `matrix` (operations on every device) → `kernel` (the processor's own).
+//! [`builtin`] holds the models whose weights ship in the binary; [`store`] fetches all others by name.
+//! [`Checkpoint`] opens their files; [`SentenceEncoder`], [`LocalModel`] and [`MaskedLm`] run them in this
+//! process. From names to numbers: `store` → `checkpoint` (files) → `architecture` (one file each) →
+//! `transformer` (the parts, once for all) → `matrix` (operations on every device) → `kernel` (the
+//! processor's own).
 
 mod architecture;
 pub mod builtin;
@@ -13,6 +14,7 @@ mod kernel;
 mod masked;
 mod matrix;
 mod sentence;
+pub mod store;
 mod transformer;
 
 pub use checkpoint::Checkpoint;

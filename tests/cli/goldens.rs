@@ -9,7 +9,9 @@ use crate::sandbox::{Sandbox, text};
 fn help_of_every_command() {
     let sandbox = Sandbox::new();
     assert_snapshot!("help", sandbox.stdout(&["--help"]));
-    for command in ["audit", "rewrite", "report", "merge", "list", "data"] {
+    for command in [
+        "audit", "rewrite", "report", "merge", "list", "data", "models",
+    ] {
         assert_snapshot!(
             format!("help-{command}"),
             sandbox.stdout(&[command, "--help"])

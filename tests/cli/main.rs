@@ -4,4 +4,5 @@ mod controls;
 mod goldens;
 mod inputs;
 mod laws;
+mod models;
 mod sandbox;

