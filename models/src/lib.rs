@@ -1,9 +1,10 @@
 //! Language models and encoders.
 //!
 //! [`builtin`] holds the models whose weights ship in the binary, [`candle`] the architectures that
-//! run in this process. Nothing here is downloaded at run time.
+//! run in this process, [`http`] the models that a server runs. No weights are downloaded at run time.
 
 pub mod builtin;
 pub mod candle;
+pub mod http;
 mod kernel;
 mod weights;

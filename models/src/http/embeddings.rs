@@ -1,0 +1,150 @@
+//! Sentence vectors from `embeddings`.
+
+use ndarray::Array2;
+use serde::Serialize;
+use serde_json::Value;
+use teda_core::{Encoder, Error, Result};
+
+use super::client::{Lack, Read, Reply};
+use super::{Http, Request};
+
+/// Texts of one request.
+const BATCH: usize = 32;
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    input: &'a [&'a str],
+}
+
+impl Encoder for Http {
+    /// A text of white space alone has the vector 0: servers refuse to embed it.
+    ///
+    /// # Errors
+    /// Where the server gives no vector for a text, or vectors of different length.
+    fn encode(&self, texts: &[&str]) -> Result<Array2<f32>> {
+        let asked: Vec<usize> = (0..texts.len())
+            .filter(|row| !texts[*row].trim().is_empty())
+            .collect();
+        let mut rows: Vec<Vec<f32>> = Vec::with_capacity(asked.len());
+        for batch in self.batches(texts, &asked)? {
+            rows.extend(batch);
+        }
+        let dimension = match rows.first() {
+            Some(row) => *self.dimension.get_or_init(|| row.len()),
+            None => self.dimension(),
+        };
+        let mut vectors = Array2::zeros((texts.len(), dimension));
+        for (row, vector) in asked.into_iter().zip(rows) {
+            if vector.len() != dimension {
+                return Err(Error::failed(format!(
+                    "{}: an embedding has {} numbers, others have {dimension}",
+                    self.name(),
+                    vector.len()
+                )));
+            }
+            for (to, from) in vectors.row_mut(row).iter_mut().zip(vector) {
+                *to = from;
+            }
+        }
+        Ok(vectors)
+    }
+
+    /// 0 as long as no text was embedded; [`Http::open_encoder`] embeds one.
+    fn dimension(&self) -> usize {
+        self.dimension.get().copied().unwrap_or(0)
+    }
+}
+
+impl Http {
+    /// The unit vectors of the texts numbered `asked`, batch by batch.
+    fn batches(&self, texts: &[&str], asked: &[usize]) -> Result<Vec<Vec<Vec<f32>>>> {
+        let mut requests = Vec::with_capacity(asked.len().div_ceil(BATCH));
+        let mut sizes = Vec::with_capacity(requests.capacity());
+        for rows in asked.chunks(BATCH) {
+            let input: Vec<&str> = rows.iter().map(|row| texts[*row]).collect();
+            let body = Body {
+                model: &self.spec.model,
+                input: &input,
+            };
+            let bytes = input.iter().map(|text| text.len()).sum();
+            requests.push(Request::new("embeddings", &body, bytes, None)?);
+            sizes.push(rows.len());
+        }
+        let read = |index: usize, answer: &Value| read(answer, sizes[index]);
+        self.answers(&requests, read)?
+            .into_iter()
+            .map(|answer| {
+                answer.map_err(|e| Error::failed(format!("{}: no embeddings: {e}", self.name())))
+            })
+            .collect()
+    }
+}
+
+/// The vectors of an answer to `size` texts, in their order, each of norm 1.
+fn read(answer: &Value, size: usize) -> Read<Vec<Vec<f32>>> {
+    let data = answer
+        .get("data")
+        .and_then(Value::as_array)
+        .ok_or_else(|| Lack::passing("no data"))?;
+    if data.len() != size {
+        let message = format!("{} embeddings for {size} texts", data.len());
+        return Err(Lack::passing(message));
+    }
+    let mut value = vec![Vec::new(); size];
+    for (position, item) in data.iter().enumerate() {
+        let index = item
+            .get("index")
+            .and_then(Value::as_u64)
+            .map_or(position, |index| index as usize);
+        let place = value
+            .get_mut(index)
+            .filter(|place: &&mut Vec<f32>| place.is_empty())
+            .ok_or_else(|| Lack::passing("a wrong data[].index"))?;
+        *place = item
+            .get("embedding")
+            .and_then(unit)
+            .ok_or_else(|| Lack::passing("no vector with a direction in data[].embedding"))?;
+    }
+    Ok(Reply { value, text: 0 })
+}
+
+/// A list of numbers with Euclidean norm 1, if it has a direction.
+fn unit(list: &Value) -> Option<Vec<f32>> {
+    let list: Option<Vec<f64>> = list.as_array()?.iter().map(Value::as_f64).collect();
+    let list = list?;
+    let norm = list.iter().map(|x| x * x).sum::<f64>().sqrt();
+    (norm > 0.0 && norm.is_finite()).then(|| list.iter().map(|x| (x / norm) as f32).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn vectors_are_put_in_order_and_normalised() {
+        let answer = json!({"data": [
+            {"index": 1, "embedding": [0.0, -2.0]},
+            {"index": 0, "embedding": [3, 4]},
+        ]});
+        let vectors = read(&answer, 2).ok().unwrap().value;
+        assert_eq!(vectors, [vec![0.6, 0.8], vec![0.0, -1.0]]);
+    }
+
+    #[test]
+    fn what_is_no_vector_is_refused() {
+        for answer in [
+            json!({}),
+            json!({"data": []}),
+            json!({"data": [{"embedding": "base64"}]}),
+            json!({"data": [{"embedding": [0.0, 0.0]}]}),
+            json!({"data": [{"embedding": [null]}]}),
+            json!({"data": [{"index": 9, "embedding": [1]}]}),
+        ] {
+            assert!(read(&answer, 1).is_err(), "{answer}");
+        }
+        let twice = json!({"index": 0, "embedding": [1]});
+        assert!(read(&json!({"data": [twice, twice]}), 2).is_err());
+    }
+}
