@@ -1,7 +1,7 @@
 //! Language models and encoders.
 //!
 //! [`builtin`] holds the models whose weights ship in the binary, [`candle`] the architectures that
-//! run in this process, [`http`] the models that a server runs. No weights are downloaded at run time.
+//! run in this process, [`http`] the models that a server runs. Nothing here downloads weights.
 
 pub mod builtin;
 pub mod candle;
