@@ -1,7 +1,8 @@
 //! Answers kept on disk, so that a resumed or repeated run pays for none of them twice.
 //!
 //! # Format
-//! One file for each server and model, JSON lines `{"key": …, "answer": …}`, only ever appended to.
+//! One file for each server and model, JSON lines `{"key": …, "answer": …, "tokens": …}`, only ever
+//! appended to.
 //! The key is SHA-256 over the endpoint, the request's body and the digest of the trial's seed: the
 //! same request of another trial is another entry, because it stands for fresh coins. Requests
 //! themselves are not kept, failures neither.
@@ -59,12 +60,17 @@ fn short(key: &str) -> Option<u128> {
 struct Entry<'a> {
     key: &'a str,
     answer: &'a Value,
+    tokens: u64,
 }
 
-#[derive(Deserialize)]
-struct Stored {
+/// An answer as it was kept.
+#[derive(Debug, PartialEq, Deserialize)]
+pub struct Kept {
     key: String,
-    answer: Value,
+    /// What was read from the server's answer.
+    pub answer: Value,
+    /// What it cost.
+    pub tokens: u64,
 }
 
 /// Of an entry, what an index needs.
@@ -126,7 +132,7 @@ impl Cache {
     ///
     /// # Errors
     /// Failed, where the file cannot be read.
-    pub fn get(&self, key: &Key) -> Result<Option<Value>> {
+    pub fn get(&self, key: &Key) -> Result<Option<Kept>> {
         let hex = key.hex();
         let mut open = self.lock();
         let open = self.opened(&mut open)?;
@@ -138,19 +144,21 @@ impl Cache {
             .seek(SeekFrom::Start(*start))
             .and_then(|_| open.file.read_exact(&mut line))
             .map_err(|e| self.failed("read", &e))?;
-        let stored = serde_json::from_slice::<Stored>(&line).ok();
-        Ok(stored
-            .filter(|stored| stored.key == hex)
-            .map(|stored| stored.answer))
+        let kept = serde_json::from_slice::<Kept>(&line).ok();
+        Ok(kept.filter(|kept| kept.key == hex))
     }
 
-    /// Keeps `answer` under `key`.
+    /// Keeps `answer`, which cost `tokens`, under `key`.
     ///
     /// # Errors
     /// Failed, where it cannot be written.
-    pub fn put(&self, key: &Key, answer: &Value) -> Result<()> {
+    pub fn put(&self, key: &Key, answer: &Value, tokens: u64) -> Result<()> {
         let hex = key.hex();
-        let entry = Entry { key: &hex, answer };
+        let entry = Entry {
+            key: &hex,
+            answer,
+            tokens,
+        };
         let mut line = serde_json::to_vec(&entry).map_err(|e| self.failed("write", &e.into()))?;
         line.push(b'\n');
         let mut open = self.lock();
@@ -232,6 +240,10 @@ mod tests {
         Cache::new(directory, "http://h/v1", "org/m").unwrap()
     }
 
+    fn answer(cache: &Cache, number: u64) -> Option<Value> {
+        cache.get(&key(number)).unwrap().map(|kept| kept.answer)
+    }
+
     fn key(number: u64) -> Key {
         Key::of("completions", b"body", Some(&Seed::root(number)))
     }
@@ -255,32 +267,33 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let first = cache(directory.path());
         for number in 0..5 {
-            assert_eq!(first.get(&key(number)).unwrap(), None);
-            first.put(&key(number), &json!(["ä", number])).unwrap();
-            assert_eq!(first.get(&key(number)).unwrap(), Some(json!(["ä", number])));
+            assert_eq!(answer(&first, number), None);
+            first.put(&key(number), &json!(["ä", number]), 7).unwrap();
+            assert_eq!(answer(&first, number), Some(json!(["ä", number])));
         }
         let second = cache(directory.path());
-        assert_eq!(second.get(&key(3)).unwrap(), Some(json!(["ä", 3])));
+        assert_eq!(second.get(&key(3)).unwrap().unwrap().tokens, 7);
+        assert_eq!(answer(&second, 3), Some(json!(["ä", 3])));
         let other = Cache::new(directory.path(), "http://h/v1", "org-m").unwrap();
-        assert_eq!(other.get(&key(3)).unwrap(), None);
+        assert_eq!(answer(&other, 3), None);
     }
 
     #[test]
     fn a_torn_line_costs_itself_alone() {
         let directory = tempfile::tempdir().unwrap();
         let first = cache(directory.path());
-        first.put(&key(0), &json!("zero")).unwrap();
-        first.put(&key(1), &json!("one")).unwrap();
+        first.put(&key(0), &json!("zero"), 7).unwrap();
+        first.put(&key(1), &json!("one"), 7).unwrap();
         let path = first.path.clone();
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, &text[..text.len() - 4]).unwrap();
         let second = cache(directory.path());
-        assert_eq!(second.get(&key(0)).unwrap(), Some(json!("zero")));
-        assert_eq!(second.get(&key(1)).unwrap(), None);
-        second.put(&key(2), &json!("two")).unwrap();
+        assert_eq!(answer(&second, 0), Some(json!("zero")));
+        assert_eq!(answer(&second, 1), None);
+        second.put(&key(2), &json!("two"), 7).unwrap();
         let third = cache(directory.path());
-        assert_eq!(third.get(&key(1)).unwrap(), None);
-        assert_eq!(third.get(&key(2)).unwrap(), Some(json!("two")));
+        assert_eq!(answer(&third, 1), None);
+        assert_eq!(answer(&third, 2), Some(json!("two")));
     }
 
     #[test]
@@ -292,15 +305,15 @@ mod tests {
                 scope.spawn(move || {
                     for number in 0..50 {
                         let number = number * 4 + index as u64;
-                        writer.put(&key(number), &json!(number)).unwrap();
-                        assert_eq!(writer.get(&key(number)).unwrap(), Some(json!(number)));
+                        writer.put(&key(number), &json!(number), 7).unwrap();
+                        assert_eq!(answer(writer, number), Some(json!(number)));
                     }
                 });
             }
         });
         let reader = cache(directory.path());
         for number in 0..200 {
-            assert_eq!(reader.get(&key(number)).unwrap(), Some(json!(number)));
+            assert_eq!(answer(&reader, number), Some(json!(number)));
         }
     }
 }

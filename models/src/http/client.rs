@@ -50,6 +50,14 @@ pub struct Reply<T> {
     pub text: usize,
 }
 
+/// An answer and its price.
+pub struct Paid<T> {
+    /// What was asked for.
+    pub value: T,
+    /// What it cost.
+    pub tokens: u64,
+}
+
 /// An answer that was read.
 pub type Read<T> = std::result::Result<Reply<T>, Lack>;
 
@@ -109,7 +117,7 @@ impl Client {
         &self,
         question: &Question,
         read: impl Fn(&Value) -> Read<T>,
-    ) -> Result<Answer<T>> {
+    ) -> Result<Answer<Paid<T>>> {
         let mut tried = 0;
         loop {
             let fault = match self.attempt(question, tried > 0, &read)? {
@@ -163,7 +171,7 @@ impl Client {
         question: &Question,
         retry: bool,
         read: &impl Fn(&Value) -> Read<T>,
-    ) -> Result<Tried<T>> {
+    ) -> Result<Tried<Paid<T>>> {
         let permit = self.gate.enter()?;
         self.meter
             .reserve(retry)
@@ -182,9 +190,10 @@ impl Client {
         }
         Ok(answer.and_then(|answer| match read(&answer) {
             Ok(reply) => {
-                self.meter
-                    .answered(tokens(&answer), question.text + reply.text);
-                Ok(reply.value)
+                let bytes = question.text + reply.text;
+                let tokens = self.meter.answered(tokens(&answer), bytes);
+                let value = reply.value;
+                Ok(Paid { value, tokens })
             }
             Err(lack) => Err(self.lacking(lack, &answer)),
         }))
@@ -192,24 +201,24 @@ impl Client {
 
     fn lacking(&self, lack: Lack, answer: &Value) -> Fault {
         let kind = "no answer".to_owned();
-        let message = |lack: &str| {
-            let message = format!("the server's answer has {lack}: {answer}");
+        let message = |lack: &str, detail: &str| {
+            let message = format!("the server's answer has {lack}{detail}");
             self.transport.presentable(&message)
         };
         match lack {
             Lack::Passing(lack) => Fault::Passing {
                 kind,
-                message: message(&lack),
+                message: message(&lack, &format!(": {answer}")),
                 unreachable: false,
                 after: None,
             },
             Lack::Lasting(lack) => Fault::Refused {
                 kind,
-                message: message(&lack),
+                message: message(&lack, ""),
             },
             Lack::Unsupported(lack) => Fault::Unsupported {
                 kind,
-                message: message(&lack),
+                message: message(&lack, ""),
             },
         }
     }

@@ -37,7 +37,7 @@ pub fn run<T: Send>(
     };
     let parts: Vec<Result<Vec<(usize, T)>>> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads.min(jobs))
-            .map(|_| scope.spawn(&worker))
+            .map(|_| scope.spawn(worker))
             .collect();
         workers
             .into_iter()

@@ -109,12 +109,26 @@ fn read(answer: &Value, size: usize) -> Read<Vec<Vec<f32>>> {
     Ok(Reply { value, text: 0 })
 }
 
-/// A list of numbers with Euclidean norm 1, if it has a direction.
-fn unit(list: &Value) -> Option<Vec<f32>> {
-    let list: Option<Vec<f64>> = list.as_array()?.iter().map(Value::as_f64).collect();
-    let list = list?;
+/// A vector with Euclidean norm 1, if it has a direction. llama.cpp gives a vector for each token of
+/// a text where the model pools none: the text's is their mean.
+fn unit(embedding: &Value) -> Option<Vec<f32>> {
+    let items = embedding.as_array()?;
+    let list = if items.first()?.is_array() {
+        let mut sum = numbers(&items[0])?;
+        for item in &items[1..] {
+            let vector = numbers(item).filter(|vector| vector.len() == sum.len())?;
+            sum.iter_mut().zip(vector).for_each(|(sum, x)| *sum += x);
+        }
+        sum
+    } else {
+        numbers(embedding)?
+    };
     let norm = list.iter().map(|x| x * x).sum::<f64>().sqrt();
     (norm > 0.0 && norm.is_finite()).then(|| list.iter().map(|x| (x / norm) as f32).collect())
+}
+
+fn numbers(list: &Value) -> Option<Vec<f64>> {
+    list.as_array()?.iter().map(Value::as_f64).collect()
 }
 
 #[cfg(test)]
@@ -130,6 +144,14 @@ mod tests {
         ]});
         let vectors = read(&answer, 2).ok().unwrap().value;
         assert_eq!(vectors, [vec![0.6, 0.8], vec![0.0, -1.0]]);
+    }
+
+    #[test]
+    fn vectors_of_tokens_are_averaged() {
+        let answer = json!({"data": [{"embedding": [[1, 8], [5, 0]]}]});
+        assert_eq!(read(&answer, 1).ok().unwrap().value, [vec![0.6, 0.8]]);
+        let odd = json!({"data": [{"embedding": [[1, 8], [5]]}]});
+        assert!(read(&odd, 1).is_err());
     }
 
     #[test]

@@ -76,8 +76,7 @@ impl Scorer for Http {
 }
 
 /// What any failure of a whole batch is about.
-const NEEDED: &str =
-    "likelihoods from a server (they need completions with echo and logprobs, as vLLM and llama-cpp-python have them)";
+const NEEDED: &str = "likelihoods from a server (they need completions with echo and logprobs, as vLLM and llama-cpp-python have them)";
 
 impl Scored {
     fn read(&self, answer: &Value) -> Read<(f64, usize)> {

@@ -25,6 +25,8 @@ pub struct Usage {
     pub retries: u64,
     /// Answers that the cache had: no request was sent for them.
     pub cached: u64,
+    /// What those answers had cost when they were paid for; not part of `tokens`.
+    pub cached_tokens: u64,
     /// Tokens of prompts and answers, as the server counted them, plus `estimated_tokens`.
     pub tokens: u64,
     /// Of them, what this program estimated, at 4 bytes a token, because the server did not say.
@@ -84,9 +86,11 @@ impl Meter {
         tokens
     }
 
-    /// Counts answers that the cache had.
-    pub fn cached(&self, answers: usize) {
-        self.lock().cached += answers as u64;
+    /// Counts an answer that the cache had and that had cost `tokens`.
+    pub fn cached(&self, tokens: u64) {
+        let mut usage = self.lock();
+        usage.cached += 1;
+        usage.cached_tokens += tokens;
     }
 
     /// Counts a request that failed.

@@ -20,8 +20,9 @@
 //!
 //! # Randomness
 //! A candidate's request carries a `seed` drawn from the query's seed and the candidate's number. A
-//! server may honour it, ignore it, or honour it as long as its batches and its software stay the
-//! same: a run on a server is not reproducible bit by bit, unless all its answers are cached.
+//! server may ignore it, or honour it and still answer differently, because what its prompt cache and
+//! its batches hold moves the last bits of its logits (llama-cpp-python does so): a run on a server is
+//! not reproducible bit by bit, unless all its answers are cached.
 //! The mechanism that is audited includes the server's own coins, as it does in use.
 //!
 //! # What is sent
@@ -142,17 +143,16 @@ impl Http {
         let missing: Vec<usize> = (0..requests.len())
             .filter(|index| answers[*index].is_none())
             .collect();
-        self.client.meter.cached(requests.len() - missing.len());
         let fresh = crew::run(self.spec.concurrency, missing.len(), |job| {
             let index = missing[job];
             let request = &requests[index];
             let answer = self
                 .client
                 .ask(&request.question, |answer| read(index, answer))?;
-            if let (Ok(value), Some(cache)) = (&answer, &self.cache) {
-                cache.put(&request.key, &as_json(value)?)?;
+            if let (Ok(paid), Some(cache)) = (&answer, &self.cache) {
+                cache.put(&request.key, &as_json(&paid.value)?, paid.tokens)?;
             }
-            Ok(answer)
+            Ok(answer.map(|paid| paid.value))
         })?;
         for (index, answer) in missing.into_iter().zip(fresh) {
             answers[index] = Some(answer);
@@ -165,8 +165,14 @@ impl Http {
         let Some(cache) = &self.cache else {
             return Ok(None);
         };
-        let kept = cache.get(&request.key)?;
-        Ok(kept.and_then(|kept| serde_json::from_value(kept).ok()))
+        let Some(kept) = cache.get(&request.key)? else {
+            return Ok(None);
+        };
+        let value = serde_json::from_value(kept.answer).ok();
+        if value.is_some() {
+            self.client.meter.cached(kept.tokens);
+        }
+        Ok(value)
     }
 }
 

@@ -43,6 +43,7 @@ fn a_second_run_sends_nothing() {
     assert_eq!(again, scores);
     let usage = second.usage();
     assert_eq!((usage.requests, usage.cached, usage.tokens), (0, 32, 0));
+    assert_eq!(usage.cached_tokens, first.usage().tokens);
     assert_eq!(server.requests(), 32);
     // Another trial's coins, another endpoint, another model: other answers.
     check(&ask(&second, 2, 0..10, 3).unwrap(), 0..10, 3);
