@@ -2,10 +2,10 @@
 //!
 //! # Format
 //! One file for each server and model, JSON lines `{"key": …, "answer": …, "tokens": …}`, only ever
-//! appended to.
-//! The key is SHA-256 over the endpoint, the request's body and the digest of the trial's seed: the
-//! same request of another trial is another entry, because it stands for fresh coins. Requests
-//! themselves are not kept, failures neither.
+//! appended to. The key is SHA-256 over the endpoint, the request's body and the digest of the
+//! trial's seed: the same request of another trial is another entry, because it stands for fresh
+//! coins. A sentence vector has an entry by its text. Requests themselves are not kept, failures
+//! neither.
 //!
 //! # Several writers, kills
 //! An entry is one write to a file opened for appending, so processes may share it. A last line

@@ -15,6 +15,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::Value;
 use teda_core::{Answer, Error, Result};
 
@@ -40,6 +41,18 @@ pub struct Question {
     pub body: Vec<u8>,
     /// Bytes of text in it, for an estimate of its tokens.
     pub text: usize,
+}
+
+impl Question {
+    /// `body` posted to `path`; `text` is the bytes of text in it.
+    ///
+    /// # Errors
+    /// Failed, where the body cannot be written as JSON.
+    pub fn new(path: &'static str, body: &impl Serialize, text: usize) -> Result<Self> {
+        let body = serde_json::to_vec(body)
+            .map_err(|e| Error::failed(format!("a request to {path} cannot be written: {e}")))?;
+        Ok(Self { path, body, text })
+    }
 }
 
 /// What was read from an answer.

@@ -1,12 +1,13 @@
 //! Sentence vectors from `embeddings`.
 
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView1};
 use serde::Serialize;
 use serde_json::Value;
 use teda_core::{Encoder, Error, Result};
 
-use super::client::{Lack, Read, Reply};
-use super::{Http, Request};
+use super::Http;
+use super::cache::Key;
+use super::client::{Lack, Question, Read, Reply};
 
 /// Texts of one request.
 const BATCH: usize = 32;
@@ -23,19 +24,25 @@ impl Encoder for Http {
     /// # Errors
     /// Where the server gives no vector for a text, or vectors of different length.
     fn encode(&self, texts: &[&str]) -> Result<Array2<f32>> {
-        let asked: Vec<usize> = (0..texts.len())
-            .filter(|row| !texts[*row].trim().is_empty())
-            .collect();
-        let mut rows: Vec<Vec<f32>> = Vec::with_capacity(asked.len());
-        for batch in self.batches(texts, &asked)? {
-            rows.extend(batch);
+        let mut rows: Vec<Option<Vec<f32>>> = Vec::with_capacity(texts.len());
+        for text in texts {
+            rows.push(self.kept(&key(text))?);
         }
-        let dimension = match rows.first() {
+        let missing: Vec<usize> = (0..texts.len())
+            .filter(|row| rows[*row].is_none() && !texts[*row].trim().is_empty())
+            .collect();
+        for (row, vector) in missing.iter().zip(self.fresh(texts, &missing)?) {
+            rows[*row] = Some(vector);
+        }
+        let dimension = match rows.iter().flatten().next() {
             Some(row) => *self.dimension.get_or_init(|| row.len()),
             None => self.dimension(),
         };
         let mut vectors = Array2::zeros((texts.len(), dimension));
-        for (row, vector) in asked.into_iter().zip(rows) {
+        for (mut to, vector) in vectors.rows_mut().into_iter().zip(rows) {
+            let Some(vector) = vector else {
+                continue;
+            };
             if vector.len() != dimension {
                 return Err(Error::failed(format!(
                     "{}: an embedding has {} numbers, others have {dimension}",
@@ -43,9 +50,7 @@ impl Encoder for Http {
                     vector.len()
                 )));
             }
-            for (to, from) in vectors.row_mut(row).iter_mut().zip(vector) {
-                *to = from;
-            }
+            to.assign(&ArrayView1::from(&vector));
         }
         Ok(vectors)
     }
@@ -57,28 +62,44 @@ impl Encoder for Http {
 }
 
 impl Http {
-    /// The unit vectors of the texts numbered `asked`, batch by batch.
-    fn batches(&self, texts: &[&str], asked: &[usize]) -> Result<Vec<Vec<Vec<f32>>>> {
-        let mut requests = Vec::with_capacity(asked.len().div_ceil(BATCH));
-        let mut sizes = Vec::with_capacity(requests.capacity());
-        for rows in asked.chunks(BATCH) {
-            let input: Vec<&str> = rows.iter().map(|row| texts[*row]).collect();
-            let body = Body {
-                model: &self.spec.model,
-                input: &input,
-            };
-            let bytes = input.iter().map(|text| text.len()).sum();
-            requests.push(Request::new("embeddings", &body, bytes, None)?);
-            sizes.push(rows.len());
-        }
-        let read = |index: usize, answer: &Value| read(answer, sizes[index]);
-        self.answers(&requests, read)?
-            .into_iter()
-            .map(|answer| {
-                answer.map_err(|e| Error::failed(format!("{}: no embeddings: {e}", self.name())))
+    /// The unit vectors of the texts numbered `asked`, from the server.
+    fn fresh(&self, texts: &[&str], asked: &[usize]) -> Result<Vec<Vec<f32>>> {
+        let batches: Vec<Vec<&str>> = asked
+            .chunks(BATCH)
+            .map(|rows| rows.iter().map(|row| texts[*row]).collect())
+            .collect();
+        let questions = batches
+            .iter()
+            .map(|input| {
+                let model = &self.spec.model;
+                let bytes = input.iter().map(|text| text.len()).sum();
+                Question::new("embeddings", &Body { model, input }, bytes)
             })
-            .collect()
+            .collect::<Result<Vec<_>>>()?;
+        let answers = self.ask_all(
+            &questions.iter().collect::<Vec<_>>(),
+            |batch, answer| read(answer, batches[batch].len()),
+            |batch, paid| {
+                let tokens = paid.tokens / batches[batch].len() as u64;
+                batches[batch]
+                    .iter()
+                    .zip(&paid.value)
+                    .try_for_each(|(text, vector)| self.keep(&key(text), vector, tokens))
+            },
+        )?;
+        let mut vectors = Vec::with_capacity(asked.len());
+        for answer in answers {
+            let batch = answer
+                .map_err(|e| Error::failed(format!("{}: no embeddings: {e}", self.name())))?;
+            vectors.extend(batch);
+        }
+        Ok(vectors)
     }
+}
+
+/// What a text's vector is kept under, whichever others it was asked for with.
+fn key(text: &str) -> Key {
+    Key::of("embeddings", text.as_bytes(), None)
 }
 
 /// The vectors of an answer to `size` texts, in their order, each of norm 1.

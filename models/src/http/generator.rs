@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use teda_core::{Answer, Error, Prompt, Query, Result, Sampling, Seed, TextGenerator};
 
-use super::client::{Lack, Read, Reply};
+use super::client::{Lack, Question, Read, Reply};
 use super::spec::{Api, Length};
 use super::{Http, Request};
 
@@ -104,7 +104,10 @@ impl Http {
         } else {
             "completions"
         };
-        Request::new(path, &body, text.len(), Some(seed))
+        Ok(Request::new(
+            Question::new(path, &body, text.len())?,
+            Some(seed),
+        ))
     }
 }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 use teda_core::{Answer, Error, LogLikelihood, Prompt, Result, Scorer};
 
-use super::client::{Lack, Read, Reply};
+use super::client::{Lack, Question, Read, Reply};
 use super::{Http, Request};
 
 #[derive(Serialize)]
@@ -53,7 +53,8 @@ impl Scorer for Http {
                 temperature: 1.0,
             };
             // Two splits of one text are two questions, although the server is asked the same.
-            let mut request = Request::new("completions", &body, text.len(), None)?;
+            let question = Question::new("completions", &body, text.len())?;
+            let mut request = Request::new(question, None);
             request.key = request.key.with(start as u64);
             requests.push(request);
             scored.push(Scored { text, start });

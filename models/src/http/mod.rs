@@ -53,7 +53,7 @@ use serde_json::Value;
 use teda_core::{Answer, Encoder, Error, Result, Seed};
 
 use cache::{Cache, Key};
-use client::{Client, Question, Read};
+use client::{Client, Paid, Question, Read};
 pub use meter::{Budget, Usage};
 use spec::Spec;
 pub use spec::is_url;
@@ -138,34 +138,51 @@ impl Http {
     {
         let mut answers: Vec<Option<Answer<T>>> = Vec::with_capacity(requests.len());
         for request in requests {
-            answers.push(self.kept(request)?.map(Ok));
+            answers.push(self.kept(&request.key)?.map(Ok));
         }
         let missing: Vec<usize> = (0..requests.len())
             .filter(|index| answers[*index].is_none())
             .collect();
-        let fresh = crew::run(self.spec.concurrency, missing.len(), |job| {
-            let index = missing[job];
-            let request = &requests[index];
-            let answer = self
-                .client
-                .ask(&request.question, |answer| read(index, answer))?;
-            if let (Ok(paid), Some(cache)) = (&answer, &self.cache) {
-                cache.put(&request.key, &as_json(&paid.value)?, paid.tokens)?;
-            }
-            Ok(answer.map(|paid| paid.value))
-        })?;
+        let questions: Vec<&Question> = missing
+            .iter()
+            .map(|index| &requests[*index].question)
+            .collect();
+        let fresh = self.ask_all(
+            &questions,
+            |job, answer| read(missing[job], answer),
+            |job, paid| self.keep(&requests[missing[job]].key, &paid.value, paid.tokens),
+        )?;
         for (index, answer) in missing.into_iter().zip(fresh) {
             answers[index] = Some(answer);
         }
         Ok(answers.into_iter().flatten().collect())
     }
 
+    /// The server's answers to `questions`, in order. Each is given to `keep` as soon as it is there,
+    /// so that a kill loses none that was paid for.
+    fn ask_all<T: Send>(
+        &self,
+        questions: &[&Question],
+        read: impl Fn(usize, &Value) -> Read<T> + Sync,
+        keep: impl Fn(usize, &Paid<T>) -> Result<()> + Sync,
+    ) -> Result<Vec<Answer<T>>> {
+        crew::run(self.spec.concurrency, questions.len(), |job| {
+            let answer = self
+                .client
+                .ask(questions[job], |answer| read(job, answer))?;
+            if let Ok(paid) = &answer {
+                keep(job, paid)?;
+            }
+            Ok(answer.map(|paid| paid.value))
+        })
+    }
+
     /// The answer that the cache has. One that cannot be read as `T` is none.
-    fn kept<T: DeserializeOwned>(&self, request: &Request) -> Result<Option<T>> {
+    fn kept<T: DeserializeOwned>(&self, key: &Key) -> Result<Option<T>> {
         let Some(cache) = &self.cache else {
             return Ok(None);
         };
-        let Some(kept) = cache.get(&request.key)? else {
+        let Some(kept) = cache.get(key)? else {
             return Ok(None);
         };
         let value = serde_json::from_value(kept.answer).ok();
@@ -173,6 +190,16 @@ impl Http {
             self.client.meter.cached(kept.tokens);
         }
         Ok(value)
+    }
+
+    /// Gives `value` to the cache, if there is one.
+    fn keep(&self, key: &Key, value: &impl Serialize, tokens: u64) -> Result<()> {
+        let Some(cache) = &self.cache else {
+            return Ok(());
+        };
+        let value = serde_json::to_value(value)
+            .map_err(|e| Error::failed(format!("an answer cannot be written as JSON: {e}")))?;
+        cache.put(key, &value, tokens)
     }
 }
 
@@ -191,23 +218,11 @@ struct Request {
 }
 
 impl Request {
-    /// `body` posted to `path`; `text` is the bytes of text in it.
-    fn new(
-        path: &'static str,
-        body: &impl Serialize,
-        text: usize,
-        seed: Option<&Seed>,
-    ) -> Result<Self> {
-        let body = serde_json::to_vec(body)
-            .map_err(|e| Error::failed(format!("a request to {path} cannot be written: {e}")))?;
-        Ok(Self {
-            key: Key::of(path, &body, seed),
-            question: Question { path, body, text },
-        })
+    /// `question` for the coins of `seed`, if any are involved.
+    fn new(question: Question, seed: Option<&Seed>) -> Self {
+        Self {
+            key: Key::of(question.path, &question.body, seed),
+            question,
+        }
     }
-}
-
-fn as_json(value: &impl Serialize) -> Result<Value> {
-    serde_json::to_value(value)
-        .map_err(|e| Error::failed(format!("an answer cannot be written as JSON: {e}")))
 }

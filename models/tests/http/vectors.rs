@@ -32,6 +32,25 @@ fn vectors_have_norm_1_and_the_order_of_the_texts() {
 }
 
 #[test]
+fn a_vector_is_paid_for_once_whatever_it_was_asked_for_with() {
+    let server = Server::start(answer);
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options {
+        cache: Some(directory.path().to_owned()),
+        ..Options::default()
+    };
+    let first = Http::open_encoder(&server.url(""), options.clone()).unwrap();
+    let together = first.encode(&["a", "bb", "ccc"]).unwrap();
+    assert_eq!(server.requests(), 2);
+    let second = Http::open_encoder(&server.url(""), options).unwrap();
+    let alone = second.encode(&["ccc"]).unwrap();
+    assert_eq!(alone.row(0), together.row(2));
+    assert_eq!((server.requests(), second.usage().cached), (2, 2));
+    second.encode(&["bb", "dddd", "a"]).unwrap();
+    assert_eq!(server.seen()[2].body["input"], json!(["dddd"]));
+}
+
+#[test]
 fn what_is_not_one_vector_a_text_is_an_error() {
     let server = Server::start(|seen| {
         let texts = seen.body["input"].as_array().unwrap();
