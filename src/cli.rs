@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand.
 
 mod audit;
+mod calibrate;
 mod data;
 mod list;
 mod merge;

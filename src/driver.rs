@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use teda_core::{Attack, Result, Tally};
@@ -16,9 +16,11 @@ use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::trial::{self, Trial};
 
-/// Batches that each thread computes between two flushes: enough that no thread waits for long at
-/// the end of a wave, few enough that a kill loses little.
+/// Batches that each thread computes between two flushes at most: enough that no thread waits for long
+/// at the end of a wave.
 const BATCHES_PER_WAVE: usize = 8;
+/// A wave that takes longer than this is not made larger, so that a kill loses little of slow mechanisms.
+const LONG_WAVE: Duration = Duration::from_secs(2);
 
 /// How a plan is run; nothing here can change a result.
 pub struct Driver<'a> {
@@ -103,8 +105,9 @@ impl Driver<'_> {
             .unwrap_or(self.trials.end);
         // Not collected as a whole: memory must not grow with the number of trials.
         let mut starts = (first..self.trials.end).step_by(self.batch as usize);
+        let mut batches_per_thread = 1;
         loop {
-            let in_wave = BATCHES_PER_WAVE * rayon::current_num_threads();
+            let in_wave = batches_per_thread * rayon::current_num_threads();
             let wave: Vec<u64> = starts.by_ref().take(in_wave).collect();
             if wave.is_empty() {
                 return Ok(true);
@@ -129,6 +132,9 @@ impl Driver<'_> {
                 }
             }
             journal.flush()?;
+            if started.elapsed() < LONG_WAVE {
+                batches_per_thread = (2 * batches_per_thread).min(BATCHES_PER_WAVE);
+            }
             let share = started.elapsed().as_secs_f64() / cells.len() as f64;
             for cell in &cells {
                 state.seconds[*cell] += share;

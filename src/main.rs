@@ -9,6 +9,7 @@ mod curves;
 mod driver;
 mod finish;
 mod merge;
+mod model_spec;
 mod models;
 mod outcome;
 mod plan;

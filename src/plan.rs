@@ -9,23 +9,12 @@ use std::sync::Arc;
 use ndarray::Array2;
 use rayon::prelude::*;
 use teda_core::sampling::TransitionSampler;
-use teda_core::{
-    Encoder, Error, Lengths, Mechanism, Privacy, Result, Seed, Settings, TextGenerator, TokenMap,
-};
+use teda_core::{Encoder, Error, Lengths, Mechanism, Privacy, Result, Seed, Settings};
 use teda_datasets::Dataset;
 use teda_mechanisms::registry::{self, Entry};
 
 use crate::config::Config;
-
-/// The models of a run, chosen by name.
-pub struct Models {
-    /// The sentence encoder of attack, candidate sampling and pruning.
-    pub encoder: Arc<dyn Encoder>,
-    /// The public token map of word-level mechanisms.
-    pub tokens: Arc<dyn TokenMap>,
-    /// The black-box rewriter, where a mechanism of the run needs one.
-    pub generator: Option<Arc<dyn TextGenerator>>,
-}
+use crate::models::Models;
 
 /// A data set with what every cell on it shares.
 pub struct Corpus {
@@ -123,12 +112,7 @@ impl Plan {
                 let build = Build {
                     config,
                     settings: config.settings(entry)?,
-                    context: teda_mechanisms::Context {
-                        texts: corpus.texts.clone(),
-                        tokens: models.tokens.clone(),
-                        encoder: models.encoder.clone(),
-                        generator: models.generator.clone(),
-                    },
+                    context: models.context(corpus.texts.clone()),
                     corpus,
                     index,
                     entry,

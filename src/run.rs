@@ -5,17 +5,19 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
-use teda_core::{Attack, Error, Result};
+use teda_core::{Attack, Error, Mechanism, Result};
 use teda_datasets::Dataset;
+use teda_mechanisms::registry;
 use teda_results::{
     Cell, CellPlan, DatasetRecord, Journal, Manifest, RunDir, Status, rfc3339_utc, run_name, trials,
 };
 
 use crate::config::Config;
 use crate::driver::{Driver, State};
-use crate::plan::{Corpus, Models, Plan};
+use crate::models::{self, Access, Models};
+use crate::plan::{Corpus, Plan};
 use crate::progress::Progress;
-use crate::{finish, models};
+use crate::finish;
 
 /// How fast a run goes and what it shows meanwhile; nothing here can change a result.
 pub struct Pace<'a> {
@@ -48,9 +50,9 @@ impl Prepared {
     ///
     /// # Errors
     /// Usage, for anything in the configuration that cannot be met.
-    pub fn new(config: Config) -> Result<Self> {
+    pub fn new(config: Config, access: &Access) -> Result<Self> {
         config.validate()?;
-        let models = models::load(&config)?;
+        let models = Models::load(&config, access)?;
         let corpora = config
             .datasets
             .iter()
@@ -80,7 +82,9 @@ impl Prepared {
         let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), &created, config);
         manifest.shard = self.config.shard;
         manifest.datasets = self.dataset_records();
-        manifest.models = models::records();
+        manifest.models = self.models.records.clone();
+        manifest.device = models::device().to_owned();
+        manifest.reproducible = self.models.reproducible();
         manifest.cells = cell_plans(&self.config, &self.plan);
         manifest.save(directory.path())?;
         let journal = Journal::create(directory.path())?;
@@ -122,8 +126,12 @@ impl Prepared {
             progress: &progress,
             interrupted: pace.interrupted,
         };
-        let complete = driver.run(&mut state, &mut journal)?;
+        let complete = driver.run(&mut state, &mut journal);
         progress.finish();
+        self.say_usage(pace);
+        manifest.servers = serde_json::to_value(self.models.usage())
+            .map_err(|e| Error::failed(format!("cannot write what servers cost: {e}")))?;
+        let complete = complete?;
         if !complete {
             manifest.status = Status::Interrupted;
             manifest.save(directory)?;
@@ -137,6 +145,26 @@ impl Prepared {
             .collect();
         let cells = finish::write(directory, journal, &mut manifest, &state.tallies, &seconds)?;
         Ok(Ended::Complete(directory.to_owned(), cells))
+    }
+
+    /// What servers were asked and how often they failed, on standard error.
+    fn say_usage(&self, pace: &Pace<'_>) {
+        for (server, usage) in self.models.usage().iter().filter(|_| !pace.quiet) {
+            let failures: Vec<String> = usage
+                .failures
+                .iter()
+                .map(|(kind, count)| format!("{count} × {kind}"))
+                .collect();
+            let failures = if failures.is_empty() {
+                "none failed".to_owned()
+            } else {
+                format!("failed: {}", failures.join(", "))
+            };
+            eprintln!(
+                "{server}: {} requests, {} of them repeated ({failures}), {} answers from the cache, {} tokens",
+                usage.requests, usage.retries, usage.cached, usage.tokens
+            );
+        }
     }
 
     fn attacks(&self, corpus: &Corpus) -> Result<Vec<Box<dyn Attack>>> {
@@ -160,11 +188,28 @@ impl Prepared {
     }
 }
 
+/// The configuration's first mechanism at its first ε on its first data set, for rewriting alone.
+///
+/// # Errors
+/// Usage, for anything in the configuration that cannot be met; failed, where a model cannot be loaded.
+pub fn mechanism(config: &Config, access: &Access) -> Result<Box<dyn Mechanism>> {
+    config.validate()?;
+    let models = Models::load(config, access)?;
+    let dataset = teda_datasets::load(&config.datasets[0], &mut std::io::stdin())?;
+    let entry = registry::entry(&config.mechanisms[0])?;
+    let epsilon = config.epsilons.as_ref().map(|epsilons| epsilons[0]);
+    entry.instance(
+        &models.context(dataset.texts.into()),
+        epsilon,
+        &config.settings(entry)?,
+    )
+}
+
 /// Takes up the run in `directory` where it stopped.
 ///
 /// # Errors
 /// Usage, if there is no run, or it is complete; failed, if data or models have changed since.
-pub fn resume(directory: &Path, pace: &Pace<'_>) -> Result<Ended> {
+pub fn resume(directory: &Path, access: &Access, pace: &Pace<'_>) -> Result<Ended> {
     let locked = RunDir::resume(directory)?;
     let directory = locked.path();
     let manifest = Manifest::load(directory)?;
@@ -189,10 +234,10 @@ pub fn resume(directory: &Path, pace: &Pace<'_>) -> Result<Ended> {
         );
         return Err(changed("teda", versions));
     }
-    if manifest.models != models::records() {
-        return Err(changed("the built-in models", "other weights".to_owned()));
+    let prepared = Prepared::new(Config::of_run(&manifest, directory)?, access)?;
+    if manifest.models != prepared.models.records {
+        return Err(changed("the models", "other weights".to_owned()));
     }
-    let prepared = Prepared::new(Config::of_run(&manifest, directory)?)?;
     for (then, now) in manifest.datasets.iter().zip(prepared.dataset_records()) {
         if then.sha256 != now.sha256 {
             return Err(changed(

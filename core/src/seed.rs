@@ -103,6 +103,13 @@ impl Seed {
         }
     }
 
+    /// What identifies this seed to a store of answers, outside of this process: the key of a child
+    /// that no name or number gives, so that it tells nothing about any stream.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        self.child(2, b"").key
+    }
+
     /// The generator at this leaf.
     #[must_use]
     pub fn stream(&self) -> Stream {
@@ -237,6 +244,16 @@ mod tests {
         let words: std::collections::BTreeSet<u64> =
             seeds.iter().map(|s| s.stream().next_u64()).collect();
         assert_eq!(words.len(), seeds.len());
+    }
+
+    #[test]
+    fn a_digest_names_the_whole_path() {
+        let series = Seed::root(7).named("snips");
+        let first = series.role(0, Role::Mechanism);
+        assert_eq!(first.digest(), series.role(0, Role::Mechanism).digest());
+        assert_ne!(first.digest(), series.role(1, Role::Mechanism).digest());
+        assert_ne!(first.digest(), series.role(0, Role::Attack).digest());
+        assert_ne!(first.digest(), Seed::root(8).digest());
     }
 
     #[test]

@@ -11,7 +11,7 @@
 
 use teda_core::{Basis, Guarantee, Mechanism, Neighbours, Query, Release, Result, Unit};
 
-use crate::registry::{Entry, Kind};
+use crate::registry::{Entry, Kind, Rewriter};
 
 pub const ENTRY: Entry = Entry {
     name: "constant",
@@ -22,7 +22,7 @@ pub const ENTRY: Entry = Entry {
     grid: &[],
     parameters: &[],
     presets: &[],
-    generator: false,
+    rewriter: Rewriter::Nothing,
     build: |_, _, _| Ok(Box::new(Constant)),
 };
 

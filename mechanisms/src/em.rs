@@ -19,7 +19,7 @@ use std::sync::Arc;
 use teda_core::{Basis, Guarantee, Mechanism, Neighbours, Query, Release, Result, TokenMap, Unit};
 
 use crate::privrewrite::GRID;
-use crate::registry::{Entry, Kind};
+use crate::registry::{Entry, Kind, Rewriter};
 use crate::token_exponential::TokenExponential;
 
 pub const ENTRY: Entry = Entry {
@@ -31,7 +31,7 @@ pub const ENTRY: Entry = Entry {
     grid: &GRID,
     parameters: &[],
     presets: &[],
-    generator: false,
+    rewriter: Rewriter::Nothing,
     build: |context, epsilon, _| {
         Ok(Box::new(Em {
             tokens: context.tokens.clone(),

@@ -20,7 +20,7 @@ use teda_core::{
     Basis, Error, Guarantee, Mechanism, Neighbours, Query, Release, Result, Stream, Unit,
 };
 
-use crate::registry::{Context, Entry, Kind};
+use crate::registry::{Context, Entry, Kind, Rewriter};
 
 pub const ENTRY: Entry = Entry {
     name: "krr",
@@ -31,7 +31,7 @@ pub const ENTRY: Entry = Entry {
     grid: &GRID,
     parameters: &[],
     presets: &[],
-    generator: false,
+    rewriter: Rewriter::Nothing,
     build: |context, epsilon, _| {
         Ok(Box::new(RandomisedResponse::new(
             context,

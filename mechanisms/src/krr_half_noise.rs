@@ -13,7 +13,7 @@
 use teda_core::{Basis, Unit};
 
 use crate::krr::{GRID, RandomisedResponse};
-use crate::registry::{Entry, Kind};
+use crate::registry::{Entry, Kind, Rewriter};
 
 pub const ENTRY: Entry = Entry {
     name: "krr-half-noise",
@@ -24,7 +24,7 @@ pub const ENTRY: Entry = Entry {
     grid: &GRID,
     parameters: &[],
     presets: &[],
-    generator: false,
+    rewriter: Rewriter::Nothing,
     build: |context, epsilon, _| {
         Ok(Box::new(RandomisedResponse::new(
             context,

@@ -5,6 +5,8 @@
 
 mod answer;
 mod constant;
+mod dp_prompt;
+mod dp_prompt_black_box;
 mod em;
 mod identity;
 mod krr;
@@ -16,4 +18,4 @@ mod token_exponential;
 #[cfg(test)]
 mod toy;
 
-pub use registry::{Context, Entry, Kind};
+pub use registry::{Context, Entry, Kind, Rewriter};

@@ -37,7 +37,7 @@ use teda_core::{
 };
 
 use crate::answer::sentence;
-use crate::registry::{Context, Entry, Kind, Preset};
+use crate::registry::{Context, Entry, Kind, Preset, Rewriter};
 use crate::token_exponential::TokenExponential;
 
 pub const ENTRY: Entry = Entry {
@@ -49,7 +49,7 @@ pub const ENTRY: Entry = Entry {
     grid: &GRID,
     parameters: PARAMETERS,
     presets: PRESETS,
-    generator: true,
+    rewriter: Rewriter::Generator,
     build: |context, epsilon, settings| {
         Ok(Box::new(PrivRewrite::new(
             context,

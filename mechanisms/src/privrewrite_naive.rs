@@ -15,7 +15,7 @@
 //! no other utility for it; here ρ scales its utility as it does in `privrewrite`.
 
 use crate::privrewrite::{GRID, PARAMETERS, PRESETS, PrivRewrite, Sensitivity};
-use crate::registry::{Entry, Kind};
+use crate::registry::{Entry, Kind, Rewriter};
 use teda_core::Unit;
 
 pub const ENTRY: Entry = Entry {
@@ -27,7 +27,7 @@ pub const ENTRY: Entry = Entry {
     grid: &GRID,
     parameters: PARAMETERS,
     presets: PRESETS,
-    generator: true,
+    rewriter: Rewriter::Generator,
     build: |context, epsilon, settings| {
         Ok(Box::new(PrivRewrite::new(
             context,

@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use teda_core::{
-    Encoder, Error, Mechanism, Parameter, Result, Settings, TextGenerator, TokenMap, Unit,
+    Encoder, Error, LanguageModel, Mechanism, Parameter, Result, Settings, TextGenerator, TokenMap,
+    Unit,
 };
 
-use crate::{constant, em, identity, krr, krr_half_noise, privrewrite, privrewrite_naive};
+use crate::{
+    constant, dp_prompt, dp_prompt_black_box, em, identity, krr, krr_half_noise, privrewrite,
+    privrewrite_naive,
+};
 
 /// What mechanisms are built from.
 #[derive(Clone)]
@@ -17,8 +21,23 @@ pub struct Context {
     pub tokens: Arc<dyn TokenMap>,
     /// The public sentence encoder.
     pub encoder: Arc<dyn Encoder>,
-    /// The black-box rewriter; present where [`Entry::generator`] asks for it.
+    /// The black-box rewriter; present where [`Entry::rewriter`] asks for one.
     pub generator: Option<Arc<dyn TextGenerator>>,
+    /// The language model; present where [`Entry::rewriter`] asks for one.
+    pub language_model: Option<Arc<dyn LanguageModel>>,
+}
+
+/// What a mechanism rewrites with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rewriter {
+    /// Itself.
+    Nothing,
+    /// Any black-box rewriter.
+    Generator,
+    /// A black-box language model that follows instructions.
+    InstructedGenerator,
+    /// A language model that shows its logits.
+    LanguageModel,
 }
 
 /// What a mechanism is in the registry for.
@@ -62,8 +81,8 @@ pub struct Entry {
     pub parameters: &'static [Parameter],
     /// What `--preset` can choose.
     pub presets: &'static [Preset],
-    /// Whether it needs a black-box rewriter.
-    pub generator: bool,
+    /// What it rewrites with.
+    pub rewriter: Rewriter,
     /// Builds an instance at an ε that is positive and finite, or 0 for a mechanism without one;
     /// called by [`Entry::instance`] alone, which checks it.
     pub build: fn(&Context, f64, &Settings) -> Result<Box<dyn Mechanism>>,
@@ -73,6 +92,8 @@ pub struct Entry {
 pub const ALL: &[&Entry] = &[
     &privrewrite::ENTRY,
     &privrewrite_naive::ENTRY,
+    &dp_prompt::ENTRY,
+    &dp_prompt_black_box::ENTRY,
     &em::ENTRY,
     &krr::ENTRY,
     &krr_half_noise::ENTRY,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2};
 use teda_core::{
-    Answer, Encoder, Prompt, Query, Result, Sampling, Seed, TextGenerator, TokenMap,
+    Answer, Choose, Encoder, Generated, Lane, LanguageModel, LogLikelihood, Longest, Prompt, Query,
+    Result, Sampling, Scorer, Seed, TextGenerator, TokenMap,
 };
 
 use crate::Context;
@@ -13,6 +14,9 @@ use crate::Context;
 pub const TOKENS: usize = 9;
 /// The unknown token: a zero vector, never released.
 pub const UNKNOWN: u32 = 8;
+
+/// What the toy language model says of its logits.
+pub const MOMENTS: (f64, f64) = (0.0, 0.5);
 
 pub struct Toy {
     vectors: Array2<f32>,
@@ -41,7 +45,8 @@ pub fn context() -> Context {
             .into(),
         tokens: toy.clone(),
         encoder: toy.clone(),
-        generator: Some(toy),
+        generator: Some(toy.clone()),
+        language_model: Some(toy),
     }
 }
 
@@ -111,6 +116,78 @@ impl TextGenerator for Toy {
                         words[..words.len().min(1 + i)].join(" ")
                     })
                     .collect())
+            })
+            .collect())
+    }
+}
+
+impl Toy {
+    /// Logits over "t0" … "t7" that depend on the text and on what was made before, from −2 to 2.
+    pub fn logits(&self, text: &str, before: &[u32]) -> Vec<f32> {
+        let mut seed = Seed::root(8).named(text);
+        for token in before {
+            seed = seed.at(u64::from(*token));
+        }
+        let mut stream = seed.stream();
+        (0..UNKNOWN)
+            .map(|_| (4.0 * stream.uniform() - 2.0) as f32)
+            .collect()
+    }
+}
+
+impl LanguageModel for Toy {
+    fn vocabulary(&self) -> usize {
+        UNKNOWN as usize
+    }
+
+    fn prompt_tokens(&self, prompt: &Prompt, text: &str) -> Result<usize> {
+        Ok(prompt.fill(text).split_whitespace().count())
+    }
+
+    fn logit_moments(&self) -> Option<(f64, f64)> {
+        Some(MOMENTS)
+    }
+
+    fn generate(
+        &self,
+        prompt: &Prompt,
+        lanes: &[Lane<'_>],
+        choose: &Choose<'_>,
+    ) -> Result<Vec<Answer<Generated>>> {
+        lanes
+            .iter()
+            .map(|lane| {
+                let longest = match lane.longest {
+                    Longest::Tokens(count) => count,
+                    Longest::AsPrompt => self.prompt_tokens(prompt, lane.text)?,
+                };
+                let mut stream = lane.seed.stream();
+                let mut tokens = Vec::new();
+                while tokens.len() < longest {
+                    tokens.push(choose(&mut self.logits(lane.text, &tokens), &mut stream));
+                }
+                let text = self.detokenize(&tokens);
+                Ok(Ok(Generated { text, tokens }))
+            })
+            .collect()
+    }
+}
+
+impl Scorer for Toy {
+    /// Every token is as likely as any other.
+    fn log_likelihood(
+        &self,
+        _: &Prompt,
+        pairs: &[(&str, &str)],
+    ) -> Result<Vec<Answer<LogLikelihood>>> {
+        Ok(pairs
+            .iter()
+            .map(|(_, continuation)| {
+                let tokens = self.tokenize(continuation).len();
+                Ok(LogLikelihood {
+                    total: -(tokens as f64) * f64::from(UNKNOWN).ln(),
+                    tokens,
+                })
             })
             .collect())
     }

@@ -31,8 +31,14 @@ pub struct Manifest {
     pub shard: Option<(u32, u32)>,
     /// The datasets used.
     pub datasets: Vec<DatasetRecord>,
-    /// The models used.
+    /// The models used, file by file.
     pub models: Vec<ModelRecord>,
+    /// What the models ran on: `cpu`, `cuda` or `metal`.
+    pub device: String,
+    /// Whether the same configuration gives the same rows again: not where a server answers.
+    pub reproducible: bool,
+    /// What was spent on servers by the process that ended the run, one entry a server.
+    pub servers: serde_json::Value,
     /// Where the run was made.
     pub machine: Machine,
     /// The cells; their positions are the `cell` of the rows.
@@ -77,8 +83,10 @@ pub struct DatasetRecord {
 pub struct ModelRecord {
     /// The name under which it was asked for.
     pub name: String,
-    /// SHA-256 of the weights, in hexadecimal.
-    pub sha256: String,
+    /// Where it came from: the binary, the hub with its commit, a package with its version, a server.
+    pub source: String,
+    /// SHA-256 of the file, in hexadecimal; none for a server's model.
+    pub sha256: Option<String>,
 }
 
 /// The machine of a run.
@@ -158,6 +166,9 @@ impl Manifest {
             shard: None,
             datasets: Vec::new(),
             models: Vec::new(),
+            device: String::new(),
+            reproducible: true,
+            servers: serde_json::Value::Null,
             machine: Machine::current(),
             cells: Vec::new(),
             trials_sha256: None,
@@ -230,7 +241,8 @@ mod tests {
             }],
             models: vec![ModelRecord {
                 name: "builtin".into(),
-                sha256: "ab".into(),
+                source: "ships in the binary".into(),
+                sha256: Some("ab".into()),
             }],
             cells: vec![CellPlan {
                 dataset: "snips".into(),

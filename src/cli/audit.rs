@@ -7,10 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{Args, ValueEnum};
 use teda_core::{Error, Neighbours, Result};
 use teda_datasets::Request;
+use teda_models::http::Budget;
 
 use super::Outcome;
 use super::output::{self, Format, print, table};
 use crate::config::Config;
+use crate::models::Access;
 use crate::run::{Ended, Pace, Prepared, resume};
 
 /// Measures an empirical epsilon: who can tell which of k texts was rewritten?
@@ -91,8 +93,8 @@ pub struct Arguments {
     /// Run directory; results/runs/TIME-MECHANISMS-DATASET when left out
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Goes on with a run that was stopped; everything but --threads, --batch, --format and --quiet
-    /// is as it began
+    /// Goes on with a run that was stopped; everything but --threads, --batch, --memory, --offline,
+    /// --max-requests, --max-tokens, --format and --quiet is as it began
     #[arg(
         long,
         value_name = "RUN",
@@ -178,15 +180,56 @@ pub struct ModelArguments {
     /// Root of all randomness
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// Sentence encoder
-    #[arg(long, value_name = "NAME", default_value = "builtin")]
+    /// Sentence encoder: builtin, a model of `teda models list`, a repository of the hub, a path, or a
+    /// server (http://…/v1?model=NAME)
+    #[arg(long, value_name = "MODEL", default_value = "builtin")]
     pub encoder: String,
-    /// Rewriter of black-box mechanisms: builtin, or builtin:mask=SHARE,rounds=N
-    #[arg(long, value_name = "NAME", default_value = "builtin")]
+    /// Language model that mechanisms rewrite with: builtin (or builtin:mask=SHARE,rounds=N), a model of
+    /// `teda models list` (:chat=no leaves its chat template out), a repository of the hub, a path, or a server
+    #[arg(long, value_name = "MODEL", default_value = "builtin")]
     pub llm: String,
+    #[command(flatten)]
+    access: AccessArguments,
+}
+
+/// How models are reached.
+#[derive(Args)]
+pub struct AccessArguments {
+    /// Fetches no models: what is not on this machine is an error
+    #[arg(long)]
+    offline: bool,
+    /// Memory for the keys and values of language models, in MiB; changes the speed and no result
+    #[arg(long, value_name = "MIB", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..))]
+    memory: u32,
+    /// Requests to servers at most, repeated ones included; the run can be resumed with more
+    #[arg(long, value_name = "N")]
+    max_requests: Option<u64>,
+    /// Tokens paid to servers at most, prompts included; the run can be resumed with more
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<u64>,
+}
+
+impl AccessArguments {
+    /// As the loader of models wants it.
+    pub fn access(&self, quiet: bool) -> Access {
+        Access {
+            offline: self.offline,
+            quiet,
+            memory: (self.memory as usize) << 20,
+            budget: Budget {
+                max_requests: self.max_requests,
+                max_tokens: self.max_tokens,
+            },
+        }
+    }
 }
 
 impl ModelArguments {
+    /// How models are reached.
+    pub fn access(&self, quiet: bool) -> Access {
+        self.access.access(quiet)
+    }
+
     /// The configuration of an audit of these mechanisms, with the defaults of everything else.
     pub fn config(
         &self,
@@ -279,10 +322,11 @@ impl Arguments {
             quiet: self.quiet,
             interrupted: &interrupted,
         };
+        let access = self.model.access(self.quiet);
         let ended = if let Some(directory) = &self.resume {
-            resume(directory, &pace)?
+            resume(directory, &access, &pace)?
         } else {
-            let prepared = Prepared::new(self.config())?;
+            let prepared = Prepared::new(self.config(), &access)?;
             if self.dry_run {
                 print(&dry_run(&prepared, self.trials))?;
                 return Ok(Outcome::Done);

@@ -20,6 +20,7 @@ use super::output::{lines, print, table};
   teda models pull Qwen/Qwen3-0.6B@main
   ls $(teda models path minilm)
   teda models verify
+  teda models calibrate smollm2-135m
 
 Environment:
   TEDA_CACHE                        where models are kept (else ~/.cache/teda)
@@ -53,6 +54,8 @@ enum Command {
         #[arg(value_name = "NAME")]
         name: String,
     },
+    /// Measures a language model's logits and proposes bounds for clipping.
+    Calibrate(super::calibrate::Arguments),
     /// Reads models again and compares them with their recorded digests.
     Verify {
         /// Short names or repositories; everything that is here when left out
@@ -74,6 +77,7 @@ impl Arguments {
                 let found = here()?.verify(&name)?;
                 print(&format!("{}\n", found.path.display()))?;
             }
+            Command::Calibrate(arguments) => arguments.run()?,
             Command::Verify { names } => verify(names)?,
         }
         Ok(Outcome::Done)

@@ -9,7 +9,7 @@ use teda_mechanisms::registry;
 use super::Outcome;
 use super::audit::{DataArguments, ModelArguments, SpeedArguments};
 use super::output::print;
-use crate::run::Prepared;
+use crate::run;
 
 /// Rewrites lines from standard input, so that one can look at what a mechanism does.
 ///
@@ -60,9 +60,9 @@ impl Arguments {
             ));
         }
         let epsilons = self.epsilon.map(|epsilon| vec![epsilon]);
+        let access = self.model.access(false);
         let config = self.model.config(vec![self.mech], epsilons, requests);
-        let prepared = Prepared::new(config)?;
-        let mechanism = &*prepared.plan.series[0].mechanism;
+        let mechanism = run::mechanism(&config, &access)?;
         let seed = Seed::root(self.model.seed).named("rewrite");
         let mut lines = Lines::new(std::io::stdin().lock());
         loop {
@@ -71,7 +71,7 @@ impl Arguments {
             if batch.is_empty() {
                 return Ok(Outcome::Done);
             }
-            print(&rewrite(mechanism, &batch, seed, first)?)?;
+            print(&rewrite(&*mechanism, &batch, seed, first)?)?;
         }
     }
 }

@@ -64,6 +64,11 @@ pub(crate) fn decoder(
     .map_err(|e| e.context(format!("model '{}'", checkpoint.name)))
 }
 
+/// Whether a configuration is a masked language model's.
+pub(crate) fn is_masked(config: &serde_json::Value) -> bool {
+    config["model_type"] == "roberta"
+}
+
 /// The masked language model of some tensors.
 ///
 /// # Errors

@@ -19,6 +19,7 @@ pub(crate) use chat::Chat;
 pub(crate) use safetensors::Safetensors;
 pub(crate) use tensors::Tensors;
 
+use crate::architecture;
 use crate::sentence::Pooling;
 
 /// A model that can be loaded.
@@ -57,6 +58,12 @@ impl Checkpoint {
             .map_err(|e| Error::failed(format!("model '{name}': {e}")))?
             .with_padding(None);
         Ok(checkpoint)
+    }
+
+    /// Whether it is a masked language model, which fills gaps and continues nothing.
+    #[must_use]
+    pub fn is_masked(&self) -> bool {
+        architecture::is_masked(&self.config)
     }
 
     /// The tokens of `text`, with the special ones that the model expects around it or without.

@@ -128,8 +128,12 @@ impl LocalModel {
             .map_err(|e| Error::failed(format!("the language model's tokenizer: {e}")))
     }
 
-    /// The job of continuing a prompt of `tokens`, or why it cannot be done.
-    fn job(&self, tokens: Vec<u32>, longest: Longest) -> Answer<Job> {
+    /// The job of continuing a prompt of `tokens`, or why the model cannot do it.
+    ///
+    /// # Errors
+    /// Where one lane does not fit the memory bound: that is no outcome of the model, so it must not
+    /// become one of a trial.
+    fn job(&self, tokens: Vec<u32>, longest: Longest) -> Result<Answer<Job>> {
         let longest = match longest {
             Longest::Tokens(count) => count,
             Longest::AsPrompt => tokens.len(),
@@ -140,27 +144,27 @@ impl LocalModel {
         };
         let read = prompt.len().max(source.len());
         if read > room || prompt.len() + longest > self.decoder.longest {
-            return Err(format!(
+            return Ok(Err(format!(
                 "the prompt has {read} tokens and its continuation up to {longest}; the model has room for {}",
                 self.decoder.longest.min(room)
-            ));
+            )));
         }
         if read == 0 {
-            return Err("the prompt is empty".to_owned());
+            return Ok(Err("the prompt is empty".to_owned()));
         }
         let (bytes, bound) = (self.bytes(&prompt, &source, longest), self.memory());
         if bytes > bound {
-            return Err(format!(
-                "the prompt of {read} tokens and {longest} more need {} MiB, a worker's share of the memory bound is {} MiB",
-                bytes >> 20,
+            return Err(Error::failed(format!(
+                "a prompt of {read} tokens and {longest} more need {} MiB of keys and values, and a thread's share of the memory bound is {} MiB: raise --memory or take fewer --threads",
+                bytes.div_ceil(1 << 20),
                 bound >> 20
-            ));
+            )));
         }
-        Ok(Job {
+        Ok(Ok(Job {
             prompt,
             source,
             longest,
-        })
+        }))
     }
 
     /// Bytes of the keys and values of one lane, its prompt not shared.
@@ -266,7 +270,7 @@ impl LanguageModel for LocalModel {
         let prefix = self.prefixes.of(self, prompt)?;
         let jobs: Vec<Answer<Job>> = lanes
             .par_iter()
-            .map(|lane| Ok(self.job(self.read(prompt, lane.text)?, lane.longest)))
+            .map(|lane| self.job(self.read(prompt, lane.text)?, lane.longest))
             .collect::<Result<_>>()?;
         let work: Vec<(&Job, Seed)> = jobs
             .iter()

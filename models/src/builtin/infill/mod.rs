@@ -27,6 +27,7 @@ use teda_core::{Answer, Error, Prompt, Query, Result, Sampling, Stream, TextGene
 use tokenizers::Tokenizer;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 
+use crate::checkpoint::Checkpoint;
 use crate::masked::{MaskedLm, Row};
 use source::{Cache, Source};
 use windows::{Builder, Special, WINDOW, Window};
@@ -78,6 +79,16 @@ struct Draft<'a> {
 }
 
 impl Infill {
+    /// An infilling rewriter on another masked language model with RoBERTa's kind of tokenizer.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where `options` are out of range; [`Error::Failed`] where the checkpoint is
+    /// none that can serve.
+    pub fn of(checkpoint: Checkpoint, options: Options) -> Result<Self> {
+        let model = MaskedLm::load(&checkpoint)?;
+        Self::new(model, checkpoint.tokenizer, options)
+    }
+
     /// Joins a model and its tokenizer.
     ///
     /// # Errors

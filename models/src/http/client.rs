@@ -1,0 +1,296 @@
+//! Requests until they are answered: what is repeated, what fails one query, what ends the run.
+//!
+//! | what happened | consequence |
+//! |---|---|
+//! | no connection, time-out, lost connection, 408, 409, 425, 429, 5xx, no JSON, no answer in it | repeated; the query fails after the last try |
+//! | 400, 413, 422 and other 4xx | the query fails |
+//! | 401 to 405, 410, a redirection, an empty account | every call fails from now on |
+//! | no connection at the very first request | every call fails from now on |
+//! | no connection at any try of a request, while no other got through either | every call fails from now on |
+//! | [`FAILED_IN_A_ROW`] requests failed and none succeeded between them | every call fails from now on |
+//! | the budget is spent | every call fails from now on |
+//!
+//! A dead or misconfigured server thus never turns into thousands of failed trials.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+use teda_core::{Answer, Error, Result};
+
+use super::advice;
+use super::gate::Gate;
+use super::meter::Meter;
+use super::spec::Spec;
+use super::transport::{Fault, Transport, Tried};
+use super::wait;
+
+/// Requests that fail one after the other until the server counts as broken.
+const FAILED_IN_A_ROW: u32 = 32;
+/// Tries without a connection, by all callers, until the server counts as gone; at least this many.
+const UNREACHABLE_IN_A_ROW: u32 = 4;
+/// The first wait before a request is repeated.
+const BACKOFF: Duration = Duration::from_millis(500);
+
+/// What is asked.
+pub struct Question {
+    /// Endpoint below the base.
+    pub path: &'static str,
+    /// The request, as JSON.
+    pub body: Vec<u8>,
+    /// Bytes of text in it, for an estimate of its tokens.
+    pub text: usize,
+}
+
+impl Question {
+    /// `body` posted to `path`; `text` is the bytes of text in it.
+    ///
+    /// # Errors
+    /// Failed, where the body cannot be written as JSON.
+    pub fn new(path: &'static str, body: &impl Serialize, text: usize) -> Result<Self> {
+        let body = serde_json::to_vec(body)
+            .map_err(|e| Error::failed(format!("a request to {path} cannot be written: {e}")))?;
+        Ok(Self { path, body, text })
+    }
+}
+
+/// What was read from an answer.
+pub struct Reply<T> {
+    /// What was asked for.
+    pub value: T,
+    /// Bytes of text in the answer, for an estimate of its tokens.
+    pub text: usize,
+}
+
+/// An answer and its price.
+pub struct Paid<T> {
+    /// What was asked for.
+    pub value: T,
+    /// What it cost.
+    pub tokens: u64,
+}
+
+/// An answer that was read.
+pub type Read<T> = std::result::Result<Reply<T>, Lack>;
+
+/// What an answer lacks, as in "the answer has …".
+pub enum Lack {
+    /// Another try may bring it.
+    Passing(String),
+    /// Another try would lack it too; another request may not.
+    Lasting(String),
+    /// This server never gives it.
+    Unsupported(String),
+}
+
+impl Lack {
+    /// Another try may bring it.
+    pub fn passing(message: impl Into<String>) -> Self {
+        Self::Passing(message.into())
+    }
+}
+
+/// The requests to one server.
+pub struct Client {
+    transport: Transport,
+    gate: Gate,
+    pub(super) meter: Meter,
+    tries: u32,
+    pub(super) backoff: Duration,
+    /// Whether anything ever came back.
+    reached: AtomicBool,
+    unreachable: AtomicU32,
+    failed: AtomicU32,
+}
+
+impl Client {
+    /// A client for the server that `spec` names; sends nothing.
+    ///
+    /// # Errors
+    /// From [`Transport::new`].
+    pub fn new(spec: &Spec, meter: Meter) -> Result<Self> {
+        Ok(Self {
+            transport: Transport::new(spec)?,
+            gate: Gate::new(spec.concurrency, spec.rpm),
+            meter,
+            tries: spec.retries + 1,
+            backoff: BACKOFF,
+            reached: AtomicBool::new(false),
+            unreachable: AtomicU32::new(0),
+            failed: AtomicU32::new(0),
+        })
+    }
+
+    /// Asks until there is an answer or no hope for one.
+    ///
+    /// # Errors
+    /// Where no other request can be answered either (see the table above).
+    pub fn ask<T>(
+        &self,
+        question: &Question,
+        read: impl Fn(&Value) -> Read<T>,
+    ) -> Result<Answer<Paid<T>>> {
+        let mut tried = 0;
+        loop {
+            let fault = match self.attempt(question, tried > 0, &read)? {
+                Ok(value) => {
+                    self.failed.store(0, Ordering::Relaxed);
+                    return Ok(Ok(value));
+                }
+                Err(fault) => fault,
+            };
+            tried += 1;
+            let (Fault::Passing { kind, .. }
+            | Fault::Refused { kind, .. }
+            | Fault::Unsupported { kind, .. }
+            | Fault::Hopeless { kind, .. }) = &fault;
+            self.meter.failed(kind);
+            match fault {
+                Fault::Hopeless { message, .. } => return Err(self.hopeless(&message)),
+                Fault::Unsupported { message, .. } => {
+                    let base = self.transport.base();
+                    return Err(Error::failed(format!("{base}: {message}")));
+                }
+                Fault::Refused { message, .. } => {
+                    if let Some(advice) = advice::on(&message) {
+                        return Err(self.stop(format!("{message}. For this server, {advice}")));
+                    }
+                    return self.give_up(message);
+                }
+                Fault::Passing {
+                    message,
+                    unreachable,
+                    after,
+                    ..
+                } => {
+                    let in_a_row = self.without_connection(unreachable, &message)?;
+                    if tried == self.tries {
+                        if in_a_row >= self.tries.max(UNREACHABLE_IN_A_ROW) {
+                            return Err(self.gone(in_a_row, &message));
+                        }
+                        return self.give_up(format!("{message} (try {tried} of {tried})"));
+                    }
+                    self.gate
+                        .sleep(wait::before(tried - 1, self.backoff, after))?;
+                }
+            }
+        }
+    }
+
+    /// One request.
+    fn attempt<T>(
+        &self,
+        question: &Question,
+        retry: bool,
+        read: &impl Fn(&Value) -> Read<T>,
+    ) -> Result<Tried<Paid<T>>> {
+        let permit = self.gate.enter()?;
+        self.meter
+            .reserve(retry)
+            .map_err(|e| self.gate.stop(e.context(self.transport.base())))?;
+        let answer = self.transport.post(question.path, &question.body);
+        drop(permit);
+        if !matches!(
+            answer,
+            Err(Fault::Passing {
+                unreachable: true,
+                ..
+            })
+        ) {
+            self.reached.store(true, Ordering::Relaxed);
+            self.unreachable.store(0, Ordering::Relaxed);
+        }
+        Ok(answer.and_then(|answer| match read(&answer) {
+            Ok(reply) => {
+                let bytes = question.text + reply.text;
+                let tokens = self.meter.answered(tokens(&answer), bytes);
+                let value = reply.value;
+                Ok(Paid { value, tokens })
+            }
+            Err(lack) => Err(self.lacking(lack, &answer)),
+        }))
+    }
+
+    fn lacking(&self, lack: Lack, answer: &Value) -> Fault {
+        let kind = "no answer".to_owned();
+        let message = |lack: &str, detail: &str| {
+            let message = format!("the server's answer has {lack}{detail}");
+            self.transport.presentable(&message)
+        };
+        match lack {
+            Lack::Passing(lack) => Fault::Passing {
+                kind,
+                message: message(&lack, &format!(": {answer}")),
+                unreachable: false,
+                after: None,
+            },
+            Lack::Lasting(lack) => Fault::Refused {
+                kind,
+                message: message(&lack, ""),
+            },
+            Lack::Unsupported(lack) => Fault::Unsupported {
+                kind,
+                message: message(&lack, ""),
+            },
+        }
+    }
+
+    /// Tries in a row, by all callers, that found no connection.
+    fn without_connection(&self, unreachable: bool, message: &str) -> Result<u32> {
+        if !unreachable {
+            return Ok(0);
+        }
+        if !self.reached.load(Ordering::Relaxed) {
+            return Err(self.stop(format!(
+                "the server cannot be reached ({message}). Start it, or check host and port of the address"
+            )));
+        }
+        Ok(self.unreachable.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    fn gone(&self, in_a_row: u32, message: &str) -> Error {
+        self.stop(format!(
+            "the server is gone: {in_a_row} tries in a row found no connection ({message}). Start it again and resume the run (teda audit --resume RUN)"
+        ))
+    }
+
+    /// One request fails, unless so many did that it is not about this one.
+    fn give_up<T>(&self, message: String) -> Result<Answer<T>> {
+        let in_a_row = self.failed.fetch_add(1, Ordering::Relaxed) + 1;
+        if in_a_row >= FAILED_IN_A_ROW {
+            return Err(self.stop(format!(
+                "{in_a_row} requests in a row failed, the last one thus: {message}. Look at the server and the address, then resume the run (teda audit --resume RUN)"
+            )));
+        }
+        Ok(Err(message))
+    }
+
+    fn hopeless(&self, message: &str) -> Error {
+        let check = if message.starts_with("HTTP 401") || message.starts_with("HTTP 403") {
+            "Check the key: it is read from the environment variable that key_env=NAME names, else TEDA_API_KEY, else OPENAI_API_KEY"
+        } else if message.starts_with("HTTP 404") {
+            "Check the base path (usually /v1), api=chat or api=completions, and the model's name"
+        } else if message.starts_with("HTTP 3") {
+            "Redirections are not followed, because texts go to the host that was named alone: give the final address"
+        } else {
+            "Check the address and the account"
+        };
+        self.stop(format!("the server answers no request: {message}. {check}"))
+    }
+
+    /// Ends every call from now on.
+    fn stop(&self, message: String) -> Error {
+        let base = self.transport.base();
+        self.gate.stop(Error::failed(format!("{base}: {message}")))
+    }
+}
+
+/// The tokens of prompt and answer, as the server counted them.
+fn tokens(answer: &Value) -> Option<u64> {
+    let count = |field: &str| answer.pointer(field).and_then(Value::as_u64);
+    count("/usage/total_tokens").or_else(|| {
+        let prompt = count("/usage/prompt_tokens")?;
+        Some(prompt + count("/usage/completion_tokens").unwrap_or(0))
+    })
+}

@@ -1,0 +1,228 @@
+//! Black-box language models on a server that speaks OpenAI's HTTP dialect: OpenAI-compatible
+//! services, Gemini's compatible endpoint, vLLM, llama.cpp and llama-cpp-python, Ollama.
+//!
+//! # Address
+//! `http://127.0.0.1:8000/v1?model=NAME`, up to and including the API's base, with these options:
+//!
+//! | option | meaning | default |
+//! |---|---|---|
+//! | `model` | the model's name on the server | none: it must be given |
+//! | `api` | `chat`: the prompt is one user message; `completions`: it is continued as it is | `chat` |
+//! | `concurrency` | requests in flight at once | 8 |
+//! | `timeout` | seconds for a request | 60 |
+//! | `retries` | tries after the first | 6 |
+//! | `rpm` | requests a minute | no limit |
+//! | `key_env` | environment variable that holds the key; empty: send none | `TEDA_API_KEY`, else `OPENAI_API_KEY`, else none |
+//! | `seed` | `no`: send no `seed`, for servers that refuse it | `yes` |
+//! | `length` | `max_completion_tokens`, for servers that refuse `max_tokens` | `max_tokens` |
+//!
+//! The key is sent in the `Authorization` header and shown nowhere.
+//!
+//! # Randomness
+//! A candidate's request carries a `seed` drawn from the query's seed and the candidate's number. A
+//! server may ignore it, or honour it and still answer differently, because what its prompt cache and
+//! its batches hold moves the last bits of its logits (llama-cpp-python does so): a run on a server is
+//! not reproducible bit by bit, unless all its answers are cached.
+//! The mechanism that is audited includes the server's own coins, as it does in use.
+//!
+//! # What is sent
+//! The filled prompt, nothing else of a trial. The model's operator sees it.
+
+mod advice;
+mod cache;
+mod client;
+mod crew;
+mod embeddings;
+mod gate;
+mod generator;
+mod key;
+mod likelihood;
+mod meter;
+mod spec;
+mod transport;
+mod wait;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use teda_core::{Answer, Encoder, Error, Result, Seed};
+
+use cache::{Cache, Key};
+use client::{Client, Paid, Question, Read};
+pub use meter::{Budget, Usage};
+use spec::Spec;
+pub use spec::is_url;
+
+/// How a server is used, apart from its address.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Options {
+    /// What may be spent.
+    pub budget: Budget,
+    /// Directory where answers are kept; `None` keeps none.
+    pub cache: Option<PathBuf>,
+}
+
+/// A model on a server. Callers on any number of threads share its limits.
+pub struct Http {
+    spec: Spec,
+    client: Client,
+    cache: Option<Cache>,
+    /// Length of a sentence vector, once one was seen.
+    dimension: OnceLock<usize>,
+}
+
+impl Http {
+    /// Reads the address and prepares; asks nothing of the server yet.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where the address or an option of it is wrong, or the key is not there;
+    /// [`Error::Failed`] where the cache's directory cannot be made.
+    pub fn open(spec: &str, options: Options) -> Result<Self> {
+        let spec = Spec::parse(spec, |name| std::env::var(name).ok())?;
+        let cache = options
+            .cache
+            .map(|directory| Cache::new(&directory, spec.base.as_str(), &spec.model))
+            .transpose()?;
+        Ok(Self {
+            client: Client::new(&spec, meter::Meter::new(options.budget))?,
+            spec,
+            cache,
+            dimension: OnceLock::new(),
+        })
+    }
+
+    /// Like [`Http::open`] for an [`Encoder`]: embeds one word to learn the vectors' length.
+    ///
+    /// # Errors
+    /// As [`Http::open`], and [`Error::Failed`] where the server gives no embedding.
+    pub fn open_encoder(spec: &str, options: Options) -> Result<Self> {
+        let http = Self::open(spec, options)?;
+        http.encode(&["dimension"])?;
+        Ok(http)
+    }
+
+    /// Address and model as a manifest records them: nothing about keys, limits or time-outs.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.spec.name()
+    }
+
+    /// What was spent so far.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.client.meter.usage()
+    }
+
+    /// The same with another first wait before a request is repeated; for tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_backoff(mut self, first: Duration) -> Self {
+        self.client.backoff = first;
+        self
+    }
+
+    /// The answers to `requests`, in order: from the cache, else from the server, and then kept.
+    /// `read` is told the number of the request that an answer is to.
+    fn answers<T>(
+        &self,
+        requests: &[Request],
+        read: impl Fn(usize, &Value) -> Read<T> + Sync,
+    ) -> Result<Vec<Answer<T>>>
+    where
+        T: Serialize + DeserializeOwned + Send,
+    {
+        let mut answers: Vec<Option<Answer<T>>> = Vec::with_capacity(requests.len());
+        for request in requests {
+            answers.push(self.kept(&request.key)?.map(Ok));
+        }
+        let missing: Vec<usize> = (0..requests.len())
+            .filter(|index| answers[*index].is_none())
+            .collect();
+        let questions: Vec<&Question> = missing
+            .iter()
+            .map(|index| &requests[*index].question)
+            .collect();
+        let fresh = self.ask_all(
+            &questions,
+            |job, answer| read(missing[job], answer),
+            |job, paid| self.keep(&requests[missing[job]].key, &paid.value, paid.tokens),
+        )?;
+        for (index, answer) in missing.into_iter().zip(fresh) {
+            answers[index] = Some(answer);
+        }
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    /// The server's answers to `questions`, in order. Each is given to `keep` as soon as it is there,
+    /// so that a kill loses none that was paid for.
+    fn ask_all<T: Send>(
+        &self,
+        questions: &[&Question],
+        read: impl Fn(usize, &Value) -> Read<T> + Sync,
+        keep: impl Fn(usize, &Paid<T>) -> Result<()> + Sync,
+    ) -> Result<Vec<Answer<T>>> {
+        crew::run(self.spec.concurrency, questions.len(), |job| {
+            let answer = self
+                .client
+                .ask(questions[job], |answer| read(job, answer))?;
+            if let Ok(paid) = &answer {
+                keep(job, paid)?;
+            }
+            Ok(answer.map(|paid| paid.value))
+        })
+    }
+
+    /// The answer that the cache has. One that cannot be read as `T` is none.
+    fn kept<T: DeserializeOwned>(&self, key: &Key) -> Result<Option<T>> {
+        let Some(cache) = &self.cache else {
+            return Ok(None);
+        };
+        let Some(kept) = cache.get(key)? else {
+            return Ok(None);
+        };
+        let value = serde_json::from_value(kept.answer).ok();
+        if value.is_some() {
+            self.client.meter.cached(kept.tokens);
+        }
+        Ok(value)
+    }
+
+    /// Gives `value` to the cache, if there is one.
+    fn keep(&self, key: &Key, value: &impl Serialize, tokens: u64) -> Result<()> {
+        let Some(cache) = &self.cache else {
+            return Ok(());
+        };
+        let value = serde_json::to_value(value)
+            .map_err(|e| Error::failed(format!("an answer cannot be written as JSON: {e}")))?;
+        cache.put(key, &value, tokens)
+    }
+}
+
+impl fmt::Debug for Http {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Http")
+            .field("name", &self.name())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A question and what its answer is kept under.
+struct Request {
+    question: Question,
+    key: Key,
+}
+
+impl Request {
+    /// `question` for the coins of `seed`, if any are involved.
+    fn new(question: Question, seed: Option<&Seed>) -> Self {
+        Self {
+            key: Key::of(question.path, &question.body, seed),
+            question,
+        }
+    }
+}

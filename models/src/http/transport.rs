@@ -1,0 +1,291 @@
+//! One request: a JSON body there, a JSON body back, and what can go wrong on the way.
+
+use std::io::Read;
+use std::time::{Duration, SystemTime};
+
+use reqwest::blocking::{Client, Response};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER};
+use reqwest::redirect::Policy;
+use reqwest::{StatusCode, Url};
+use serde_json::Value;
+use teda_core::{Error, Result};
+
+use super::key::{Key, is_loopback};
+use super::spec::Spec;
+use super::wait;
+
+/// Time for a connection, within the time of the whole request.
+const CONNECT: Duration = Duration::from_secs(10);
+/// Bytes of an answer at most.
+const LARGEST: u64 = 64 << 20;
+/// Characters of a server's message that are repeated.
+const MESSAGE: usize = 300;
+
+/// Why a request brought no answer.
+#[derive(Debug)]
+pub enum Fault {
+    /// Another try may bring one.
+    Passing {
+        /// What it is counted as.
+        kind: String,
+        message: String,
+        /// Whether there was no connection at all.
+        unreachable: bool,
+        /// The wait that the server asks for.
+        after: Option<Duration>,
+    },
+    /// The server does not want this request; another one may be fine.
+    Refused { kind: String, message: String },
+    /// The server cannot do this kind of request; other kinds may be fine.
+    Unsupported { kind: String, message: String },
+    /// No request can succeed.
+    Hopeless { kind: String, message: String },
+}
+
+/// What one request brought.
+pub type Tried<T> = std::result::Result<T, Fault>;
+
+/// The way to one server.
+pub struct Transport {
+    client: Client,
+    base: Url,
+    key: Option<Key>,
+}
+
+impl Transport {
+    /// Prepares requests to the server that `spec` names; sends none.
+    ///
+    /// # Errors
+    /// Failed, where the system's certificates or proxy settings cannot be used.
+    pub fn new(spec: &Spec) -> Result<Self> {
+        let mut builder = Client::builder()
+            .user_agent(concat!("teda/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT.min(spec.timeout))
+            .timeout(spec.timeout)
+            // A private text goes to the host that was named and to no other.
+            .redirect(Policy::none());
+        if is_loopback(&spec.base) {
+            builder = builder.no_proxy();
+        }
+        if spec.base.scheme() == "http" {
+            // Nothing to verify, so a system without certificates serves as well.
+            builder = builder.tls_built_in_root_certs(false);
+        }
+        let client = builder.build().map_err(|e| {
+            Error::failed(format!(
+                "{}: no HTTP client can be made: {}",
+                spec.base,
+                causes(&e)
+            ))
+        })?;
+        Ok(Self {
+            client,
+            base: spec.base.clone(),
+            key: spec.key.clone(),
+        })
+    }
+
+    /// The API's base.
+    pub fn base(&self) -> &Url {
+        &self.base
+    }
+
+    /// Posts `body` to `path` below the base.
+    pub fn post(&self, path: &str, body: &[u8]) -> Tried<Value> {
+        let mut request = self
+            .client
+            .post(format!(
+                "{}/{path}",
+                self.base.as_str().trim_end_matches('/')
+            ))
+            .header(CONTENT_TYPE, "application/json")
+            .body(body.to_vec());
+        if let Some(key) = &self.key {
+            request = request.header(AUTHORIZATION, key.header());
+        }
+        let response = request.send().map_err(|e| self.broken(e))?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(self.rejected(status, response));
+        }
+        let body = self.read(response)?;
+        serde_json::from_slice(&body).map_err(|e| {
+            self.passing(
+                "no JSON",
+                format!(
+                    "the answer is no JSON ({e}): {}",
+                    String::from_utf8_lossy(&body)
+                ),
+            )
+        })
+    }
+
+    /// `message` as it may be shown: without the key, on one line, cut.
+    pub fn presentable(&self, message: &str) -> String {
+        let message = match &self.key {
+            Some(key) => key.redact(message),
+            None => message.to_owned(),
+        };
+        let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = line.replace(char::is_control, "");
+        match line.char_indices().nth(MESSAGE) {
+            Some((end, _)) => format!("{}…", &line[..end]),
+            None => line,
+        }
+    }
+
+    fn passing(&self, kind: impl Into<String>, message: impl AsRef<str>) -> Fault {
+        Fault::Passing {
+            kind: kind.into(),
+            message: self.presentable(message.as_ref()),
+            unreachable: false,
+            after: None,
+        }
+    }
+
+    /// The body of a successful answer.
+    fn read(&self, response: Response) -> Tried<Vec<u8>> {
+        let mut body = Vec::new();
+        let read = response.take(LARGEST + 1).read_to_end(&mut body);
+        if let Err(error) = read {
+            let inner = error
+                .get_ref()
+                .and_then(|e| e.downcast_ref::<reqwest::Error>());
+            return Err(if inner.is_some_and(reqwest::Error::is_timeout) {
+                self.passing("time-out", "the answer took too long (timeout=SECONDS)")
+            } else {
+                self.passing("cut off", "the connection was lost within the answer")
+            });
+        }
+        if body.len() as u64 > LARGEST {
+            return Err(self.passing("no JSON", "the answer is larger than 64 MiB"));
+        }
+        Ok(body)
+    }
+
+    /// A request without any answer.
+    fn broken(&self, error: reqwest::Error) -> Fault {
+        let unreachable = error.is_connect();
+        let kind = match () {
+            () if unreachable => "no connection",
+            () if error.is_timeout() => "time-out",
+            () => "cut off",
+        };
+        let message = if kind == "time-out" {
+            "no answer in time (timeout=SECONDS)".to_owned()
+        } else {
+            format!("{kind}: {}", causes(&error.without_url()))
+        };
+        Fault::Passing {
+            kind: kind.to_owned(),
+            message: self.presentable(&message),
+            unreachable,
+            after: None,
+        }
+    }
+
+    /// An answer with a status of failure.
+    fn rejected(&self, status: StatusCode, response: Response) -> Fault {
+        let header = |name| {
+            let value = response.headers().get(name)?;
+            value.to_str().ok().map(str::to_owned)
+        };
+        let after = header(RETRY_AFTER).and_then(|value| wait::asked(&value, SystemTime::now()));
+        let location = header(LOCATION);
+        let mut body = Vec::new();
+        // A message that breaks off is better than none.
+        let _ = response.take(1 << 16).read_to_end(&mut body);
+        let said = server_message(&body);
+        let kind = format!("HTTP {}", status.as_u16());
+        let message = match (&location, said.is_empty()) {
+            (Some(location), _) => format!("{kind}, elsewhere: {location}"),
+            (None, true) => kind.clone(),
+            (None, false) => format!("{kind}: {said}"),
+        };
+        let message = self.presentable(&message);
+        // OpenAI's word for an empty account; no wait refills it.
+        let empty_account = String::from_utf8_lossy(&body).contains("insufficient_quota");
+        match status.as_u16() {
+            300..=399 | 401..=405 | 410 => Fault::Hopeless { kind, message },
+            429 if empty_account => Fault::Hopeless { kind, message },
+            408 | 409 | 425 | 429 | 500.. => Fault::Passing {
+                kind,
+                message,
+                unreachable: false,
+                after,
+            },
+            _ => Fault::Refused { kind, message },
+        }
+    }
+}
+
+/// What the body of a failure says: the message where servers put one, else all of it.
+fn server_message(body: &[u8]) -> String {
+    let Ok(mut value) = serde_json::from_slice::<Value>(body) else {
+        return String::from_utf8_lossy(body).into_owned();
+    };
+    // Gemini wraps its errors in a list.
+    if let Value::Array(list) = &mut value
+        && !list.is_empty()
+    {
+        value = list.swap_remove(0);
+    }
+    let places = ["/error/message", "/error", "/message", "/detail"];
+    let said = places.iter().find_map(|place| value.pointer(place));
+    match said.unwrap_or(&value) {
+        Value::String(message) => message.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// An error with what caused it.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let message = error.to_string();
+        if !text.contains(&message) {
+            text = format!("{text}: {message}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_found_where_servers_put_them() {
+        for (body, message) in [
+            (r#"{"error":{"message":"too long","code":7}}"#, "too long"),
+            (r#"[{"error":{"message":"Unknown name"}}]"#, "Unknown name"),
+            (r#"{"error":"no such model"}"#, "no such model"),
+            (
+                r#"{"detail":[{"msg":"field required"}]}"#,
+                r#"[{"msg":"field required"}]"#,
+            ),
+            (r#"{"message":"m"}"#, "m"),
+            ("<html>bad gateway</html>", "<html>bad gateway</html>"),
+            ("[]", "[]"),
+            ("", ""),
+        ] {
+            assert_eq!(server_message(body.as_bytes()), message);
+        }
+    }
+
+    #[test]
+    fn a_message_is_one_short_line_without_the_key() {
+        let environment = |_: &str| Some("sk-secret".to_owned());
+        let spec = Spec::parse("http://127.0.0.1/v1?model=m", environment).unwrap();
+        let transport = Transport::new(&spec).unwrap();
+        assert_eq!(transport.presentable("a\n b\u{7} sk-secret"), "a b [key]");
+        // A cut through the key must not leave its beginning.
+        let long = "x".repeat(MESSAGE - 3) + "sk-secret";
+        assert_eq!(
+            transport.presentable(&long),
+            "x".repeat(MESSAGE - 3) + "[ke…"
+        );
+    }
+}

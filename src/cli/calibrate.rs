@@ -1,0 +1,101 @@
+//! `teda models calibrate`: the bounds that a model's logits are clipped to.
+
+use std::sync::Mutex;
+
+use clap::Args;
+use teda_core::{Error, Lane, LanguageModel, Longest, Prompt, Result, Seed, Stream};
+use teda_datasets::Request;
+
+use super::audit::AccessArguments;
+use super::output::print;
+use crate::models::stored_model;
+
+/// Measures a language model's logits on public text and proposes bounds for clipping.
+///
+/// Each text is put into DP-Prompt's prompt and continued at temperature 1 by as many tokens as the prompt
+/// has; mean μ and standard deviation σ are taken over all logits of all steps. The proposed bounds are
+/// (μ, μ + 4σ), the rule by which the published bounds were made. Use public text: what is measured on
+/// private text depends on it.
+#[derive(Args)]
+pub struct Arguments {
+    /// Short name, repository or path
+    #[arg(value_name = "MODEL")]
+    model: String,
+    /// Public texts (as of `teda audit`)
+    #[arg(long, value_name = "NAME", default_value = "novels")]
+    dataset: String,
+    /// Texts used
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: usize,
+    /// Leaves the model's chat template out
+    #[arg(long)]
+    no_chat: bool,
+    #[command(flatten)]
+    access: AccessArguments,
+}
+
+/// Count, sum and sum of squares.
+#[derive(Default)]
+struct Moments {
+    count: u64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<()> {
+        let request = Request {
+            source: self.dataset.clone(),
+            split: None,
+            limit: Some(self.limit),
+            min_words: None,
+            max_words: None,
+        };
+        let dataset = teda_datasets::load(&request, &mut std::io::stdin())?;
+        let model = stored_model(&self.model, !self.no_chat, &self.access.access(false))?;
+        let moments = measure(&model, &dataset.texts)?;
+        let count = moments.count as f64;
+        let mean = moments.sum / count;
+        let deviation = (moments.squares / count - mean * mean).max(0.0).sqrt();
+        let high = mean + 4.0 * deviation;
+        print(&format!(
+            "{}: μ = {mean:.6}, σ = {deviation:.6} over {} logits ({} texts of {})\n(μ, μ + 4σ): --set clip_low={mean:.6},clip_high={high:.6}\n",
+            self.model,
+            moments.count,
+            dataset.texts.len(),
+            self.dataset,
+        ))
+    }
+}
+
+fn measure(model: &dyn LanguageModel, texts: &[String]) -> Result<Moments> {
+    let prompt = Prompt::new("Document : {}\nParaphrase of the document :");
+    let moments = Mutex::new(Moments::default());
+    let choose = |logits: &mut [f32], stream: &mut Stream| {
+        let numbers = logits.iter().map(|x| f64::from(*x));
+        let (sum, squares) =
+            numbers.fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+        let mut all = moments.lock().expect("no thread panics with it");
+        all.count += logits.len() as u64;
+        all.sum += sum;
+        all.squares += squares;
+        drop(all);
+        stream.softmax_by(logits.len(), |i| f64::from(logits[i])) as u32
+    };
+    let lanes: Vec<Lane<'_>> = texts
+        .iter()
+        .zip(0..)
+        .map(|(text, index)| Lane {
+            text,
+            seed: Seed::root(0).named("calibrate").at(index),
+            longest: Longest::AsPrompt,
+        })
+        .collect();
+    let failed = model.generate(&prompt, &lanes, &choose)?;
+    if let Some(reason) = failed.into_iter().find_map(std::result::Result::err) {
+        return Err(Error::failed(format!("a text cannot be continued: {reason}")));
+    }
+    moments
+        .into_inner()
+        .map_err(|_| Error::failed("the measurement stopped half-way"))
+}

@@ -1,0 +1,170 @@
+//! What `--encoder` and `--llm` say: `builtin`, a name of the store, or a server's address, with options
+//! after a colon.
+
+use std::fmt;
+
+use teda_core::{Error, Result};
+use teda_models::{builtin, http};
+
+/// Where a model is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// In the binary.
+    Builtin,
+    /// In the store, or on the way there: a short name, a repository of the hub, a path.
+    Stored(String),
+    /// On a server, with the address's own options.
+    Server(String),
+}
+
+/// A model and how it is to be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spec {
+    flag: &'static str,
+    text: String,
+    /// Where the model is.
+    pub target: Target,
+    options: Vec<(String, String)>,
+}
+
+impl Spec {
+    /// Reads `text`, the value of `flag`.
+    ///
+    /// # Errors
+    /// Usage, where nothing is named or an option is not KEY=VALUE.
+    pub fn parse(flag: &'static str, text: &str) -> Result<Self> {
+        let new = |target, options| Self {
+            flag,
+            text: text.to_owned(),
+            target,
+            options,
+        };
+        if http::is_url(text) {
+            return Ok(new(Target::Server(text.to_owned()), Vec::new()));
+        }
+        let (name, options) = text.split_once(':').unwrap_or((text, ""));
+        if name.trim().is_empty() {
+            return Err(Error::usage(format!(
+                "{flag} '{text}' names no model: give builtin, a name of `teda models list`, a repository of the hub (org/name), a path, or a server's address (http://…?model=NAME)"
+            )));
+        }
+        let options = options
+            .split(',')
+            .filter(|option| !option.is_empty())
+            .map(|option| {
+                let (key, value) = option.split_once('=').ok_or_else(|| {
+                    Error::usage(format!(
+                        "{flag} {text}: '{option}' is no option: write KEY=VALUE after the colon"
+                    ))
+                })?;
+                Ok((key.to_owned(), value.to_owned()))
+            })
+            .collect::<Result<_>>()?;
+        let target = if name == "builtin" {
+            Target::Builtin
+        } else {
+            Target::Stored(name.to_owned())
+        };
+        Ok(new(target, options))
+    }
+
+    /// Checks that no option but these is given.
+    ///
+    /// # Errors
+    /// Usage, naming the first that is not known.
+    pub fn takes(&self, known: &[&str]) -> Result<()> {
+        let Some((key, _)) = self.options.iter().find(|(key, _)| !known.contains(&&key[..])) else {
+            return Ok(());
+        };
+        if known.is_empty() {
+            return Err(Error::usage(format!(
+                "{} {}: '{key}' is no option: this model takes none",
+                self.flag, self.text
+            )));
+        }
+        Err(Error::unknown(
+            &format!("option of {} {}", self.flag, self.text),
+            key,
+            known,
+        ))
+    }
+
+    /// The options of an infilling model: `mask=SHARE`, `rounds=N`.
+    ///
+    /// # Errors
+    /// Usage, for another option or a value that is no number.
+    pub fn infill(&self) -> Result<builtin::Options> {
+        self.takes(&["mask", "rounds"])?;
+        let mut parsed = builtin::Options::default();
+        for (key, value) in &self.options {
+            let bad = || {
+                Error::usage(format!(
+                    "{} {}: {key}={value}: mask takes a share (0 to 1), rounds a number (1 to 3), as in builtin:mask=0.3,rounds=2",
+                    self.flag, self.text
+                ))
+            };
+            if key == "mask" {
+                parsed.mask_rate = value.parse().map_err(|_| bad())?;
+            } else {
+                parsed.rounds = value.parse().map_err(|_| bad())?;
+            }
+        }
+        Ok(parsed)
+    }
+
+    /// Whether a language model's chat template is used: `chat=yes` (the default) or `chat=no`.
+    ///
+    /// # Errors
+    /// Usage, for another option or value.
+    pub fn chat(&self) -> Result<bool> {
+        self.takes(&["chat"])?;
+        match self.options.last().map(|(_, value)| &value[..]) {
+            None | Some("yes") => Ok(true),
+            Some("no") => Ok(false),
+            Some(other) => Err(Error::usage(format!(
+                "{} {}: chat={other}: it is yes or no",
+                self.flag, self.text
+            ))),
+        }
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(text: &str) -> Spec {
+        Spec::parse("--llm", text).unwrap()
+    }
+
+    #[test]
+    fn names_addresses_and_options_are_told_apart() {
+        assert_eq!(spec("builtin:rounds=2").target, Target::Builtin);
+        let stored = |name: &str| Target::Stored(name.to_owned());
+        assert_eq!(spec("org/name@rev").target, stored("org/name@rev"));
+        assert_eq!(spec("./m.gguf:chat=no").target, stored("./m.gguf"));
+        let address = "http://localhost:80/v1?model=m";
+        assert_eq!(spec(address).target, Target::Server(address.to_owned()));
+        assert!(!spec("smollm2-135m:chat=no").chat().unwrap());
+        assert!(spec("smollm2-135m").chat().unwrap());
+        let options = spec("builtin:mask=0.5,rounds=2").infill().unwrap();
+        assert_eq!((options.mask_rate, options.rounds), (0.5, 2));
+    }
+
+    #[test]
+    fn wrong_options_are_usage_errors() {
+        for wrong in ["", ":chat=no", "m:chat"] {
+            assert!(matches!(Spec::parse("--llm", wrong), Err(Error::Usage(_))), "{wrong}");
+        }
+        assert!(matches!(spec("m:chat=maybe").chat(), Err(Error::Usage(_))));
+        assert!(matches!(spec("m:chta=no").chat(), Err(Error::Usage(_))));
+        assert!(matches!(spec("builtin:mask=x").infill(), Err(Error::Usage(_))));
+        assert!(matches!(spec("minilm:a=b").takes(&[]), Err(Error::Usage(_))));
+    }
+}
