@@ -50,7 +50,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use teda_core::{Answer, Encoder, Error, Result, Seed};
+use teda_core::{Answer, Error, Result, Seed};
 
 use cache::{Cache, Key};
 use client::{Client, Paid, Question, Read};
@@ -74,6 +74,8 @@ pub struct Http {
     cache: Option<Cache>,
     /// Length of a sentence vector, once one was seen.
     dimension: OnceLock<usize>,
+    /// Texts that are embedded in one request, once that was tried.
+    batch: OnceLock<usize>,
 }
 
 impl Http {
@@ -93,16 +95,18 @@ impl Http {
             spec,
             cache,
             dimension: OnceLock::new(),
+            batch: OnceLock::new(),
         })
     }
 
-    /// Like [`Http::open`] for an [`Encoder`]: embeds one word to learn the vectors' length.
+    /// Like [`Http::open`] for an [`Encoder`](teda_core::Encoder): embeds two texts, alone and
+    /// together, to learn the vectors' length and whether texts may share a request.
     ///
     /// # Errors
     /// As [`Http::open`], and [`Error::Failed`] where the server gives no embedding.
     pub fn open_encoder(spec: &str, options: Options) -> Result<Self> {
         let http = Self::open(spec, options)?;
-        http.encode(&["dimension"])?;
+        http.probe()?;
         Ok(http)
     }
 
