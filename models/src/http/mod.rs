@@ -25,6 +25,11 @@
 //! not reproducible bit by bit, unless all its answers are cached.
 //! The mechanism that is audited includes the server's own coins, as it does in use.
 //!
+//! # Servers that are wrong
+//! What would make an attack look weaker than it is, is tested before it is used: whether texts
+//! embedded together get the vectors that they get alone, and whether echoed log-probabilities are
+//! those that the server samples by. llama-cpp-python 0.3.36 fails both tests.
+//!
 //! # What is sent
 //! The filled prompt, nothing else of a trial. The model's operator sees it.
 
@@ -40,6 +45,7 @@ mod likelihood;
 mod meter;
 mod spec;
 mod transport;
+mod trust;
 mod wait;
 
 use std::fmt;
@@ -76,6 +82,8 @@ pub struct Http {
     dimension: OnceLock<usize>,
     /// Texts that are embedded in one request, once that was tried.
     batch: OnceLock<usize>,
+    /// Whether the server's echoed log-probabilities were found to be right.
+    trusted: OnceLock<()>,
 }
 
 impl Http {
@@ -96,6 +104,7 @@ impl Http {
             cache,
             dimension: OnceLock::new(),
             batch: OnceLock::new(),
+            trusted: OnceLock::new(),
         })
     }
 
