@@ -1,4 +1,9 @@
 //! Sentence vectors from `embeddings`.
+//!
+//! Some servers embed several texts of one request wrongly (llama-cpp-python 0.3.36 mixes the tokens
+//! of all but the first, where the model pools none), which would blind an attack without a word. So
+//! texts go one by one unless [`Http::open_encoder`] has seen that together they get the vectors that
+//! they get alone.
 
 use ndarray::{Array2, ArrayView1};
 use serde::Serialize;
@@ -9,8 +14,12 @@ use super::Http;
 use super::cache::Key;
 use super::client::{Lack, Question, Read, Reply};
 
-/// Texts of one request.
+/// Texts of one request, where the server embeds several together rightly.
 const BATCH: usize = 32;
+/// What is embedded alone and together to find that out.
+const PROBES: [&str; 2] = ["dimension", "play some jazz by miles davis"];
+/// The least cosine between a text's vectors alone and together: far below what rounding does.
+const SAME: f32 = 0.99;
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -31,7 +40,12 @@ impl Encoder for Http {
         let missing: Vec<usize> = (0..texts.len())
             .filter(|row| rows[*row].is_none() && !texts[*row].trim().is_empty())
             .collect();
-        for (row, vector) in missing.iter().zip(self.fresh(texts, &missing)?) {
+        let asked: Vec<&str> = missing.iter().map(|row| texts[*row]).collect();
+        let batch = self.batch.get().copied().unwrap_or(1);
+        let fresh = self.embed(&asked, batch, |text, vector, tokens| {
+            self.keep(&key(text), &vector, tokens)
+        })?;
+        for (row, vector) in missing.iter().zip(fresh) {
             rows[*row] = Some(vector);
         }
         let dimension = match rows.iter().flatten().next() {
@@ -55,19 +69,44 @@ impl Encoder for Http {
         Ok(vectors)
     }
 
-    /// 0 as long as no text was embedded; [`Http::open_encoder`] embeds one.
+    /// 0 as long as no text was embedded; [`Http::open_encoder`] embeds some.
     fn dimension(&self) -> usize {
         self.dimension.get().copied().unwrap_or(0)
     }
 }
 
 impl Http {
-    /// The unit vectors of the texts numbered `asked`, from the server.
-    fn fresh(&self, texts: &[&str], asked: &[usize]) -> Result<Vec<Vec<f32>>> {
-        let batches: Vec<Vec<&str>> = asked
-            .chunks(BATCH)
-            .map(|rows| rows.iter().map(|row| texts[*row]).collect())
-            .collect();
+    /// Learns the vectors' length, and whether several texts may share a request.
+    ///
+    /// # Errors
+    /// As [`Encoder::encode`].
+    pub(super) fn probe(&self) -> Result<()> {
+        let alone = self.encode(&PROBES)?;
+        let key = Key::of("embeddings together", b"", None);
+        let right = match self.kept(&key)? {
+            Some(right) => right,
+            None => {
+                let together = self.embed(&PROBES, PROBES.len(), |_, _, _| Ok(()))?;
+                let right = alone.rows().into_iter().zip(&together).all(|(one, other)| {
+                    one.len() == other.len() && one.dot(&ArrayView1::from(other)) >= SAME
+                });
+                self.keep(&key, &right, 0)?;
+                right
+            }
+        };
+        self.batch.get_or_init(|| if right { BATCH } else { 1 });
+        Ok(())
+    }
+
+    /// The unit vectors of `texts` from the server, `batch` a request. Each is given to `keep`, with
+    /// its share of the tokens, as soon as it is there.
+    fn embed(
+        &self,
+        texts: &[&str],
+        batch: usize,
+        keep: impl Fn(&str, &[f32], u64) -> Result<()> + Sync,
+    ) -> Result<Vec<Vec<f32>>> {
+        let batches: Vec<&[&str]> = texts.chunks(batch).collect();
         let questions = batches
             .iter()
             .map(|input| {
@@ -84,10 +123,10 @@ impl Http {
                 batches[batch]
                     .iter()
                     .zip(&paid.value)
-                    .try_for_each(|(text, vector)| self.keep(&key(text), vector, tokens))
+                    .try_for_each(|(text, vector)| keep(text, vector, tokens))
             },
         )?;
-        let mut vectors = Vec::with_capacity(asked.len());
+        let mut vectors = Vec::with_capacity(texts.len());
         for answer in answers {
             let batch = answer
                 .map_err(|e| Error::failed(format!("{}: no embeddings: {e}", self.name())))?;

@@ -25,7 +25,7 @@ struct Body<'a> {
 }
 
 /// A text to be scored from the character `start` on.
-struct Scored {
+pub struct Scored {
     text: String,
     start: usize,
 }
@@ -38,26 +38,19 @@ impl Scorer for Http {
         prompt: &Prompt,
         pairs: &[(&str, &str)],
     ) -> Result<Vec<Answer<LogLikelihood>>> {
+        if pairs.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.trust_echo().map_err(|e| e.context(NEEDED))?;
         let mut requests = Vec::with_capacity(pairs.len());
         let mut scored = Vec::with_capacity(pairs.len());
         for (text, continuation) in pairs {
-            let before = prompt.fill(text);
-            let start = before.chars().count();
-            let text = before + continuation;
-            let body = Body {
-                model: &self.spec.model,
-                prompt: &text,
-                echo: true,
-                logprobs: 1,
-                max_tokens: 1,
-                temperature: 1.0,
-            };
+            let one = Scored::new(prompt.fill(text), continuation);
             // Two splits of one text are two questions, although the server is asked the same.
-            let question = Question::new("completions", &body, text.len())?;
-            let mut request = Request::new(question, None);
-            request.key = request.key.with(start as u64);
+            let mut request = Request::new(one.question(&self.spec.model)?, None);
+            request.key = request.key.with(one.start as u64);
             requests.push(request);
-            scored.push(Scored { text, start });
+            scored.push(one);
         }
         let read = |index: usize, answer: &Value| scored[index].read(answer);
         let answers: Vec<Answer<(f64, usize)>> = self
@@ -77,10 +70,35 @@ impl Scorer for Http {
 }
 
 /// What any failure of a whole batch is about.
-const NEEDED: &str = "likelihoods from a server (they need completions with echo and logprobs, as vLLM and llama-cpp-python have them)";
+const NEEDED: &str = "likelihoods from a server (they need completions with echo and logprobs)";
 
 impl Scored {
-    fn read(&self, answer: &Value) -> Read<(f64, usize)> {
+    /// `continuation` after `before`.
+    pub fn new(before: String, continuation: &str) -> Self {
+        Self {
+            start: before.chars().count(),
+            text: before + continuation,
+        }
+    }
+
+    /// What a server is asked.
+    ///
+    /// # Errors
+    /// From [`Question::new`].
+    pub fn question(&self, model: &str) -> Result<Question> {
+        let body = Body {
+            model,
+            prompt: &self.text,
+            echo: true,
+            logprobs: 1,
+            max_tokens: 1,
+            temperature: 1.0,
+        };
+        Question::new("completions", &body, self.text.len())
+    }
+
+    /// The sum of the continuation's log-probabilities and the number of its tokens.
+    pub fn read(&self, answer: &Value) -> Read<(f64, usize)> {
         let choice = answer
             .pointer("/choices/0")
             .ok_or_else(|| Lack::passing("no choices[0]"))?;
@@ -136,10 +154,7 @@ mod tests {
     use serde_json::json;
 
     fn scored(before: &str, continuation: &str) -> Scored {
-        Scored {
-            text: [before, continuation].concat(),
-            start: before.chars().count(),
-        }
+        Scored::new(before.to_owned(), continuation)
     }
 
     fn answer(text: &str, offsets: &[usize], values: Value) -> Value {

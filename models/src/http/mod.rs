@@ -25,6 +25,11 @@
 //! not reproducible bit by bit, unless all its answers are cached.
 //! The mechanism that is audited includes the server's own coins, as it does in use.
 //!
+//! # Servers that are wrong
+//! What would make an attack look weaker than it is, is tested before it is used: whether texts
+//! embedded together get the vectors that they get alone, and whether echoed log-probabilities are
+//! those that the server samples by. llama-cpp-python 0.3.36 fails both tests.
+//!
 //! # What is sent
 //! The filled prompt, nothing else of a trial. The model's operator sees it.
 
@@ -40,6 +45,7 @@ mod likelihood;
 mod meter;
 mod spec;
 mod transport;
+mod trust;
 mod wait;
 
 use std::fmt;
@@ -50,7 +56,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use teda_core::{Answer, Encoder, Error, Result, Seed};
+use teda_core::{Answer, Error, Result, Seed};
 
 use cache::{Cache, Key};
 use client::{Client, Paid, Question, Read};
@@ -74,6 +80,10 @@ pub struct Http {
     cache: Option<Cache>,
     /// Length of a sentence vector, once one was seen.
     dimension: OnceLock<usize>,
+    /// Texts that are embedded in one request, once that was tried.
+    batch: OnceLock<usize>,
+    /// Whether the server's echoed log-probabilities were found to be right.
+    trusted: OnceLock<()>,
 }
 
 impl Http {
@@ -93,16 +103,19 @@ impl Http {
             spec,
             cache,
             dimension: OnceLock::new(),
+            batch: OnceLock::new(),
+            trusted: OnceLock::new(),
         })
     }
 
-    /// Like [`Http::open`] for an [`Encoder`]: embeds one word to learn the vectors' length.
+    /// Like [`Http::open`] for an [`Encoder`](teda_core::Encoder): embeds two texts, alone and
+    /// together, to learn the vectors' length and whether texts may share a request.
     ///
     /// # Errors
     /// As [`Http::open`], and [`Error::Failed`] where the server gives no embedding.
     pub fn open_encoder(spec: &str, options: Options) -> Result<Self> {
         let http = Self::open(spec, options)?;
-        http.encode(&["dimension"])?;
+        http.probe()?;
         Ok(http)
     }
 

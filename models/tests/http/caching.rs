@@ -33,27 +33,30 @@ fn a_second_run_sends_nothing() {
     let scores = first
         .log_likelihood(&Prompt::new("Say {}:"), &pairs)
         .unwrap();
-    assert_eq!(server.requests(), 32);
+    assert_eq!(server.requests(), 34);
     // Limits are no part of what was asked.
     let second = open_with(&server.url("concurrency=1"), kept(directory.path()));
     assert_eq!(ask(&second, 1, 0..10, 3).unwrap(), answers);
+    assert_eq!(
+        (second.usage().cached_tokens, second.usage().tokens),
+        (300, 0)
+    );
     let again = second
         .log_likelihood(&Prompt::new("Say {}:"), &pairs)
         .unwrap();
     assert_eq!(again, scores);
     let usage = second.usage();
-    assert_eq!((usage.requests, usage.cached, usage.tokens), (0, 32, 0));
-    assert_eq!(usage.cached_tokens, first.usage().tokens);
-    assert_eq!(server.requests(), 32);
+    assert_eq!((usage.requests, usage.cached, usage.tokens), (0, 33, 0));
+    assert_eq!(server.requests(), 34);
     // Another trial's coins, another endpoint, another model: other answers.
     check(&ask(&second, 2, 0..10, 3).unwrap(), 0..10, 3);
-    assert_eq!(server.requests(), 62);
+    assert_eq!(server.requests(), 64);
     let third = open_with(&server.url("api=completions"), kept(directory.path()));
     ask(&third, 1, 0..10, 3).unwrap();
-    assert_eq!(server.requests(), 92);
+    assert_eq!(server.requests(), 94);
     let other = server.url("").replace("model=toy", "model=toy2");
     ask(&open_with(&other, kept(directory.path())), 1, 0..10, 3).unwrap();
-    assert_eq!(server.requests(), 122);
+    assert_eq!(server.requests(), 124);
 }
 
 #[test]

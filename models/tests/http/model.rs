@@ -22,6 +22,14 @@ pub fn answer(seen: &Seen) -> Act {
             Act::Answer(json!({"choices": [{"index": 0, "message": message}], "usage": usage}))
         }
         "/v1/completions" if seen.body["echo"] == true => echo(&seen.body["prompt"]),
+        // The last word of the text and " new" as its echo has them.
+        "/v1/completions" if seen.body["logprobs"] == 1 => {
+            let word = seen.body["prompt"].as_str().unwrap().split(' ').next_back();
+            let sum = -(word.unwrap().len() as f64) - 1.0 - 3.0;
+            let top = json!([{" new": sum, " old": sum - 1.0}]);
+            let choice = json!({"text": " new", "logprobs": {"top_logprobs": top}});
+            Act::Answer(json!({"choices": [choice]}))
+        }
         "/v1/completions" => {
             let text = said(&seen.body["prompt"]);
             Act::Answer(json!({"choices": [{"index": 0, "text": text}], "usage": usage}))
