@@ -4,7 +4,7 @@
 use std::fmt;
 
 use teda_core::{Error, Result};
-use teda_models::{builtin, http};
+use teda_models::{builtin, http, store};
 
 /// Where a model is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,12 +68,28 @@ impl Spec {
         Ok(new(target, options))
     }
 
+    /// Checks that the name could be a model's.
+    ///
+    /// # Errors
+    /// Usage, for an unknown short name or a path that is no model.
+    pub fn check_name(&self) -> Result<()> {
+        match &self.target {
+            Target::Stored(name) => store::check_name(name)
+                .map_err(|e| e.context(format!("{} {}", self.flag, self.text))),
+            Target::Builtin | Target::Server(_) => Ok(()),
+        }
+    }
+
     /// Checks that no option but these is given.
     ///
     /// # Errors
     /// Usage, naming the first that is not known.
     pub fn takes(&self, known: &[&str]) -> Result<()> {
-        let Some((key, _)) = self.options.iter().find(|(key, _)| !known.contains(&&key[..])) else {
+        let Some((key, _)) = self
+            .options
+            .iter()
+            .find(|(key, _)| !known.contains(&&key[..]))
+        else {
             return Ok(());
         };
         if known.is_empty() {
@@ -160,11 +176,20 @@ mod tests {
     #[test]
     fn wrong_options_are_usage_errors() {
         for wrong in ["", ":chat=no", "m:chat"] {
-            assert!(matches!(Spec::parse("--llm", wrong), Err(Error::Usage(_))), "{wrong}");
+            assert!(
+                matches!(Spec::parse("--llm", wrong), Err(Error::Usage(_))),
+                "{wrong}"
+            );
         }
         assert!(matches!(spec("m:chat=maybe").chat(), Err(Error::Usage(_))));
         assert!(matches!(spec("m:chta=no").chat(), Err(Error::Usage(_))));
-        assert!(matches!(spec("builtin:mask=x").infill(), Err(Error::Usage(_))));
-        assert!(matches!(spec("minilm:a=b").takes(&[]), Err(Error::Usage(_))));
+        assert!(matches!(
+            spec("builtin:mask=x").infill(),
+            Err(Error::Usage(_))
+        ));
+        assert!(matches!(
+            spec("minilm:a=b").takes(&[]),
+            Err(Error::Usage(_))
+        ));
     }
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use teda_core::{Encoder, Error, LanguageModel, Result, TextGenerator, TokenMap};
-use teda_mechanisms::{Context, Rewriter};
 use teda_mechanisms::registry as mechanisms;
+use teda_mechanisms::{Context, Rewriter};
 use teda_models::builtin::{self, Infill};
 use teda_models::generate::{self, LocalModel, Sampler};
 use teda_models::http::{self, Budget, Http, Usage};
@@ -63,8 +63,11 @@ impl Models {
         };
         models.load_encoder(&Spec::parse("--encoder", &config.encoder)?, access)?;
         let needs = needs(config)?;
-        if !needs.is_empty() {
-            let spec = Spec::parse("--llm", &config.llm)?;
+        let spec = Spec::parse("--llm", &config.llm)?;
+        if needs.is_empty() {
+            // A wrong name is a mistake even where nothing would use it.
+            spec.check_name()?;
+        } else {
             models.load_language_model(&spec, access)?;
             models.check(&spec, &needs)?;
         }
@@ -73,6 +76,7 @@ impl Models {
 
     fn load_encoder(&mut self, spec: &Spec, access: &Access) -> Result<()> {
         spec.takes(&[])?;
+        spec.check_name()?;
         match &spec.target {
             Target::Builtin => {}
             Target::Server(address) => {
@@ -90,6 +94,7 @@ impl Models {
     }
 
     fn load_language_model(&mut self, spec: &Spec, access: &Access) -> Result<()> {
+        spec.check_name()?;
         match &spec.target {
             Target::Builtin => {
                 self.generator = Some(Arc::new(builtin::infill(spec.infill()?)?));

@@ -14,10 +14,10 @@ use teda_results::{
 
 use crate::config::Config;
 use crate::driver::{Driver, State};
+use crate::finish;
 use crate::models::{self, Access, Models};
 use crate::plan::{Corpus, Plan};
 use crate::progress::Progress;
-use crate::finish;
 
 /// How fast a run goes and what it shows meanwhile; nothing here can change a result.
 pub struct Pace<'a> {

@@ -80,6 +80,7 @@ fn exceedances(k: usize, cases: &[(&str, f64)]) -> Vec<u64> {
         tokens: model.clone(),
         encoder: model,
         generator: None,
+        language_model: None,
     };
     let entry = registry::entry("krr").unwrap();
     let settings = entry.settings(None, &[]).unwrap();

@@ -24,8 +24,8 @@ pub use estimator::{Bound, Estimator};
 pub use guarantee::{Basis, Guarantee, Lengths, Neighbours, Privacy, Unit};
 pub use mechanism::{Mechanism, Query, Release};
 pub use model::{
-    Answer, Choose, Encoder, Generated, Lane, LanguageModel, LogLikelihood, Longest, Prompt, Sampling,
-    Scorer, TextGenerator, TokenMap,
+    Answer, Choose, Encoder, Generated, Lane, LanguageModel, LogLikelihood, Longest, Prompt,
+    Sampling, Scorer, TextGenerator, TokenMap,
 };
 pub use parameter::{Parameter, Settings};
 pub use seed::{Role, Seed, Stream};

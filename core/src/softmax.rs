@@ -124,7 +124,13 @@ fn exp(x: f64) -> f64 {
     let power = f64::from_bits(exponent.wrapping_add(1023) << 52);
     let value = series * power;
     // A comparison that NaN fails keeps NaN.
-    if x < -708.0 { 0.0 } else if x.is_nan() { x } else { value }
+    if x < -708.0 {
+        0.0
+    } else if x.is_nan() {
+        x
+    } else {
+        value
+    }
 }
 
 #[cfg(test)]
@@ -182,7 +188,13 @@ mod tests {
 
     #[test]
     fn the_ends_of_the_interval_are_met() {
-        let weights = |i: usize| if (2..700).contains(&i) { 0.0 } else { f64::NEG_INFINITY };
+        let weights = |i: usize| {
+            if (2..700).contains(&i) {
+                0.0
+            } else {
+                f64::NEG_INFINITY
+            }
+        };
         assert_eq!(draw(1_000, weights, || 0.0), 2);
         assert_eq!(draw(1_000, weights, || 1.0 - f64::EPSILON / 2.0), 699);
     }

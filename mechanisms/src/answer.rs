@@ -24,7 +24,10 @@ mod tests {
 
     #[test]
     fn the_first_line_without_its_quotation_marks() {
-        assert_eq!(sentence("\n \"Play some jazz.\" \nSure!"), "Play some jazz.");
+        assert_eq!(
+            sentence("\n \"Play some jazz.\" \nSure!"),
+            "Play some jazz."
+        );
         assert_eq!(sentence("“Play” it"), "“Play” it");
         assert_eq!(sentence("\"a\" and \"b\""), "\"a\" and \"b\"");
         assert_eq!(sentence(" \n"), "");

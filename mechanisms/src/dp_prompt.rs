@@ -29,8 +29,8 @@
 use std::sync::Arc;
 
 use teda_core::{
-    Basis, Error, Guarantee, Lane, LanguageModel, Longest, Mechanism, Neighbours, Parameter, Prompt,
-    Query, Release, Result, Settings, Stream, Unit,
+    Basis, Error, Guarantee, Lane, LanguageModel, Longest, Mechanism, Neighbours, Parameter,
+    Prompt, Query, Release, Result, Settings, Stream, Unit,
 };
 
 use crate::registry::{Context, Entry, Kind, Preset, Rewriter};
@@ -285,8 +285,14 @@ mod tests {
         for epsilon in [0.5, 3.0, 20.0] {
             let clip = (-1.0, 1.5);
             let (p, q) = (exact("t3 t1", epsilon, clip), exact("t6", epsilon, clip));
-            let worst = p.iter().map(|(y, p)| (p / q[y]).ln().abs()).fold(0.0, f64::max);
-            assert!(worst <= 2.0 * epsilon * (1.0 + 1e-12), "{worst} at {epsilon}");
+            let worst = p
+                .iter()
+                .map(|(y, p)| (p / q[y]).ln().abs())
+                .fold(0.0, f64::max);
+            assert!(
+                worst <= 2.0 * epsilon * (1.0 + 1e-12),
+                "{worst} at {epsilon}"
+            );
         }
     }
 
@@ -306,7 +312,10 @@ mod tests {
         let (mean, deviation) = toy::MOMENTS;
         let own = instance(1.0, &[]).unwrap();
         assert_eq!(own.clip, (mean as f32, (mean + 4.0 * deviation) as f32));
-        for bad in [[("clip_low", 2.0), ("clip_high", 1.0)], [("clip_low", 3.0), ("clip_high", 3.0)]] {
+        for bad in [
+            [("clip_low", 2.0), ("clip_high", 1.0)],
+            [("clip_low", 3.0), ("clip_high", 3.0)],
+        ] {
             assert!(matches!(instance(1.0, &bad), Err(Error::Usage(_))));
         }
         let settings = ENTRY.settings(None, &[]).unwrap();

@@ -68,7 +68,9 @@ pub struct BlackBox {
 impl BlackBox {
     fn new(context: &Context, epsilon: f64, settings: &Settings) -> Result<Self> {
         let generator = context.generator.clone().ok_or_else(|| {
-            Error::usage("'dp-prompt-black-box' needs a language model that follows instructions (--llm)")
+            Error::usage(
+                "'dp-prompt-black-box' needs a language model that follows instructions (--llm)",
+            )
         })?;
         Ok(Self {
             generator,

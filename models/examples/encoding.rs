@@ -34,6 +34,9 @@ fn main() -> Result<()> {
         }
     }
     let speed = texts.len() as f64 / best;
-    println!("{} sentences, {threads} threads: {speed:.1} sentences/s", texts.len());
+    println!(
+        "{} sentences, {threads} threads: {speed:.1} sentences/s",
+        texts.len()
+    );
     Ok(())
 }

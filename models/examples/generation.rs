@@ -30,7 +30,10 @@ fn main() -> Result<()> {
             .map_err(|e| Error::usage(format!("'{text}': {e}")))
     };
     let (lanes, new, threads) = (number(lanes)?, number(new)?, number(threads)?);
-    let model = LocalModel::load(Checkpoint::open(model, Path::new(model))?, Options::default())?;
+    let model = LocalModel::load(
+        Checkpoint::open(model, Path::new(model))?,
+        Options::default(),
+    )?;
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
@@ -55,11 +58,21 @@ fn measure(model: &LocalModel, lanes: usize, new: usize, threads: usize) -> Resu
     let sample = |logits: &mut [f32], stream: &mut Stream| {
         // The token that ends a text is left out, so that every lane makes the same number of tokens.
         logits[2] = f32::NEG_INFINITY;
-        stream.softmax_by(logits.len(), |i| f64::from(logits[i].clamp(-5.0, 20.0)) / 1.2) as u32
+        stream.softmax_by(logits.len(), |i| {
+            f64::from(logits[i].clamp(-5.0, 20.0)) / 1.2
+        }) as u32
     };
     let fixed = |_: &mut [f32], stream: &mut Stream| 100 + stream.below(1_000) as u32;
-    let sampled = best(|| model.generate(&prompt, &work, &sample).map(|made| count(&made)))?;
-    let plain = best(|| model.generate(&prompt, &work, &fixed).map(|made| count(&made)))?;
+    let sampled = best(|| {
+        model
+            .generate(&prompt, &work, &sample)
+            .map(|made| count(&made))
+    })?;
+    let plain = best(|| {
+        model
+            .generate(&prompt, &work, &fixed)
+            .map(|made| count(&made))
+    })?;
     println!(
         "{lanes} lanes, {threads} threads, prompt {} tokens: {sampled:.1} tokens/s sampled over {} tokens, {plain:.1} without sampling ({:.1} % of the time)",
         model.prompt_tokens(&prompt, &texts[0])?,

@@ -82,7 +82,10 @@ fn measure(texts: &[&str], candidates: usize, threads: usize) -> Result<()> {
         sentences / tokenising,
     );
     if let (Some(text), Some(rewrites)) = (texts.first(), rewrites.first()) {
-        println!("{text} → {}", rewrites.as_deref().unwrap_or_default().join(" | "));
+        println!(
+            "{text} → {}",
+            rewrites.as_deref().unwrap_or_default().join(" | ")
+        );
     }
     Ok(())
 }

@@ -70,8 +70,10 @@ impl SentenceEncoder {
             .collect();
         let values = self.encoder.run(asked)?.into_values()?;
         let hidden = self.dimension();
-        Ok(Array2::from_shape_vec((values.len() / hidden, hidden), values)
-            .expect("states are whole rows"))
+        Ok(
+            Array2::from_shape_vec((values.len() / hidden, hidden), values)
+                .expect("states are whole rows"),
+        )
     }
 
     fn task(&self, texts: &[&str], vectors: &mut [f32]) -> Result<()> {

@@ -202,6 +202,9 @@ fn a_wrong_configuration_is_named_with_tensor_and_shapes() {
         ),
     ] {
         let error = refused(&config.replace(from, to));
-        assert!(error.ends_with(message) || error.contains(message), "{error}");
+        assert!(
+            error.ends_with(message) || error.contains(message),
+            "{error}"
+        );
     }
 }

@@ -93,7 +93,9 @@ fn measure(model: &dyn LanguageModel, texts: &[String]) -> Result<Moments> {
         .collect();
     let failed = model.generate(&prompt, &lanes, &choose)?;
     if let Some(reason) = failed.into_iter().find_map(std::result::Result::err) {
-        return Err(Error::failed(format!("a text cannot be continued: {reason}")));
+        return Err(Error::failed(format!(
+            "a text cannot be continued: {reason}"
+        )));
     }
     moments
         .into_inner()

@@ -71,15 +71,15 @@ fn unknown_names_list_the_known_ones() {
     );
     refused(
         &s,
-        &["audit", "--mech", "em", "--encoder", "mpnet"],
+        &["audit", "--mech", "em", "--encoder", "minilmm"],
         2,
-        &["unknown encoder 'mpnet'"],
+        &["--encoder minilmm", "Did you mean 'minilm'?", "mpnet"],
     );
     refused(
         &s,
         &["audit", "--mech", "em", "--llm", "gpt"],
         2,
-        &["unknown language model 'gpt'"],
+        &["--llm gpt", "Did you mean 'gpt2'?", "smollm2-135m"],
     );
     refused(
         &s,

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use crate::sandbox::{Sandbox, read, text};
 
-/// Every mechanism of the registry at one small setting: short texts of the default data set.
-const AUDIT: [&str; 13] = [
+/// Every mechanism that needs nothing but the binary, at one small setting: short texts of the default
+/// data set.
+const BUILTIN: [&str; 13] = [
     "audit",
     "--mech",
     "privrewrite,privrewrite-naive,em,krr,krr-half-noise,identity,constant",
@@ -22,8 +23,27 @@ const AUDIT: [&str; 13] = [
     "2",
 ];
 
-fn audit(sandbox: &Sandbox, out: &str, more: &[&str]) -> String {
-    sandbox.stdout(&[&AUDIT[..], &["--quiet", "--out", out], more].concat())
+/// Every mechanism that rewrites with a language model, on tiny random checkpoints.
+const CHECKPOINTS: [&str; 15] = [
+    "audit",
+    "--mech",
+    "dp-prompt,dp-prompt-black-box,privrewrite",
+    "--set",
+    "clip_low=-3,clip_high=3,longest=9,candidates=3",
+    "--llm",
+    concat!(env!("CARGO_MANIFEST_DIR"), "/models/tests/fixtures/t5"),
+    "--encoder",
+    concat!(env!("CARGO_MANIFEST_DIR"), "/models/tests/fixtures/bert"),
+    "--epsilon",
+    "20",
+    "--limit",
+    "60",
+    "--trials",
+    "40",
+];
+
+fn audit(sandbox: &Sandbox, audit: &[&str], out: &str, more: &[&str]) -> String {
+    sandbox.stdout(&[audit, &["--quiet", "--out", out], more].concat())
 }
 
 /// The cells of a run without the two fields that may differ.
@@ -39,7 +59,17 @@ fn comparable(sandbox: &Sandbox, run: &str) -> serde_json::Value {
 
 #[test]
 fn threads_batches_and_shards_change_nothing() {
+    nothing_changes(&BUILTIN);
+}
+
+#[test]
+fn nor_do_they_where_language_models_rewrite() {
+    nothing_changes(&CHECKPOINTS);
+}
+
+fn nothing_changes(arguments: &[&str]) {
     let sandbox = Sandbox::new();
+    let audit = |sandbox: &Sandbox, out: &str, more: &[&str]| audit(sandbox, arguments, out, more);
     let table = audit(&sandbox, "whole", &["--threads", "2"]);
     let rows = sandbox.bytes("whole", "trials.parquet");
     for (name, how) in [
@@ -47,6 +77,7 @@ fn threads_batches_and_shards_change_nothing() {
         ("eight-threads", &["--threads", "8", "--batch", "3"]),
         ("batch-1", &["--batch", "1"]),
         ("batch-256", &["--batch", "256"]),
+        ("little-memory", &["--memory", "1"]),
     ] {
         assert_eq!(audit(&sandbox, name, how), table, "{name}");
         assert_eq!(
@@ -83,13 +114,13 @@ fn threads_batches_and_shards_change_nothing() {
 #[test]
 fn a_killed_run_resumes_to_the_same_bytes() {
     let sandbox = Sandbox::new();
-    let table = audit(&sandbox, "whole", &[]);
+    let table = audit(&sandbox, &BUILTIN, "whole", &[]);
     let rows = sandbox.bytes("whole", "trials.parquet");
     // Kill once the journal has grown to a share of its final rows, three shares in turn.
     let expected_rows = 150 * 7 * 2;
     for share in [0.1, 0.5, 0.9] {
         let name = format!("killed-{share}");
-        let arguments = [&AUDIT[..], &["--quiet", "--out", &name, "--batch", "2"]].concat();
+        let arguments = [&BUILTIN[..], &["--quiet", "--out", &name, "--batch", "2"]].concat();
         let mut child = sandbox.command(&arguments).spawn().unwrap();
         let journal = sandbox.path(&name).join("trials.jsonl");
         let started = Instant::now();

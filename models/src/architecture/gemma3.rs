@@ -45,7 +45,11 @@ impl Config {
     /// The rotary table of one kind of layer.
     fn rotary(&self, local: bool) -> Result<Arc<Rotary>> {
         let shared = &self.shared;
-        let name = if local { "sliding_attention" } else { "full_attention" };
+        let name = if local {
+            "sliding_attention"
+        } else {
+            "full_attention"
+        };
         let nested = &shared.rope_parameters[name];
         let (classic, scaling) = if local {
             (self.rope_local_base_freq.unwrap_or(10_000.0), &Value::Null)
@@ -103,12 +107,7 @@ pub(super) fn decoder(loader: &Loader<'_>, config: &Value) -> Result<Decoder> {
     })
 }
 
-fn block(
-    loader: &Loader<'_>,
-    config: &Config,
-    rotary: &Arc<Rotary>,
-    mask: Mask,
-) -> Result<Block> {
+fn block(loader: &Loader<'_>, config: &Config, rotary: &Arc<Rotary>, mask: Mask) -> Result<Block> {
     let shared = &config.shared;
     let (hidden, wide, width) = (shared.hidden_size, shared.intermediate_size, shared.width());
     let heads = shared.num_attention_heads;

@@ -42,7 +42,8 @@ pub(super) fn decoder(loader: &Loader<'_>, config: &Value) -> Result<Decoder> {
     let loader = loader.below_if("transformer", "wte.weight");
     let words = loader.floats("wte.weight", &[config.vocab_size, hidden])?;
     let head = Arc::new(Linear::new(loader.backend, hidden, words, None)?);
-    let blocks = (0..config.n_layer).map(|index| block(&loader.below(&format!("h.{index}")), &config));
+    let blocks =
+        (0..config.n_layer).map(|index| block(&loader.below(&format!("h.{index}")), &config));
     Ok(Decoder {
         backend: loader.backend.clone(),
         embeddings: Embeddings {

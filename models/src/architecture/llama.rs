@@ -81,8 +81,7 @@ impl Config {
 pub(super) fn decoder(loader: &Loader<'_>, config: &Value, head_norms: bool) -> Result<Decoder> {
     let config: Config = parse(config)?;
     config.check()?;
-    let theta = config
-        .rope_parameters["rope_theta"]
+    let theta = config.rope_parameters["rope_theta"]
         .as_f64()
         .or(config.rope_theta)
         .unwrap_or(10_000.0);
@@ -94,7 +93,10 @@ pub(super) fn decoder(loader: &Loader<'_>, config: &Value, head_norms: bool) -> 
     let mut frequencies = rope::frequencies(theta, config.width(), settings)?;
     if loader.has("rope_factors") {
         let factors = loader.floats("rope_factors", &[frequencies.len()])?;
-        frequencies.iter_mut().zip(factors).for_each(|(f, by)| *f /= by);
+        frequencies
+            .iter_mut()
+            .zip(factors)
+            .for_each(|(f, by)| *f /= by);
     }
     let rotary = Arc::new(Rotary::new(&frequencies, config.max_position_embeddings));
     let body = loader.below("model");

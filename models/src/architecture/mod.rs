@@ -59,7 +59,11 @@ pub(crate) fn decoder(
         "gpt2" => gpt2::decoder(&loader, config).map(|decoder| (decoder, None)),
         "t5" => t5::decoder(&loader, config).map(with_source),
         "bart" => bart::decoder(&loader, config).map(with_source),
-        other => Err(wrong_kind(other, "a language model that generates", DECODERS)),
+        other => Err(wrong_kind(
+            other,
+            "a language model that generates",
+            DECODERS,
+        )),
     }
     .map_err(|e| e.context(format!("model '{}'", checkpoint.name)))
 }

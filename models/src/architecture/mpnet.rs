@@ -45,7 +45,10 @@ pub(super) fn encoder(loader: &Loader<'_>, config: &Value) -> Result<Encoder> {
         heads,
         &[
             ("num_hidden_layers", config.num_hidden_layers),
-            ("relative_attention_num_buckets", config.relative_attention_num_buckets),
+            (
+                "relative_attention_num_buckets",
+                config.relative_attention_num_buckets,
+            ),
         ],
     )?;
     let loader = loader.below_if("mpnet", "embeddings.word_embeddings.weight");

@@ -31,7 +31,12 @@ pub(super) fn masked(loader: &Loader<'_>, config: &Value) -> Result<MaskedLm> {
         head: Head {
             dense: head.linear("dense", hidden, hidden, 1.0)?,
             norm: head.layer_norm("layer_norm", hidden, config.layer_norm_eps)?,
-            decoder: Arc::new(Linear::new(loader.backend, hidden, words, Some(bias.clone()))?),
+            decoder: Arc::new(Linear::new(
+                loader.backend,
+                hidden,
+                words,
+                Some(bias.clone()),
+            )?),
             bias,
         },
     })

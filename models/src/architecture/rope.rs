@@ -15,10 +15,9 @@ pub(super) fn frequencies(theta: f64, width: usize, settings: &Value) -> Result<
         .collect();
     let kind = settings["rope_type"].as_str().or(settings["type"].as_str());
     let number = |name: &str| {
-        settings[name]
-            .as_f64()
-            .map(|x| x as f32)
-            .ok_or_else(|| Error::failed(format!("config.json: the rope setting '{name}' is missing")))
+        settings[name].as_f64().map(|x| x as f32).ok_or_else(|| {
+            Error::failed(format!("config.json: the rope setting '{name}' is missing"))
+        })
     };
     match kind.unwrap_or("default") {
         "default" => Ok(plain),
@@ -27,7 +26,10 @@ pub(super) fn frequencies(theta: f64, width: usize, settings: &Value) -> Result<
             Ok(plain.into_iter().map(|f| f / factor).collect())
         }
         "llama3" => {
-            let (factor, context) = (number("factor")?, number("original_max_position_embeddings")?);
+            let (factor, context) = (
+                number("factor")?,
+                number("original_max_position_embeddings")?,
+            );
             let (low, high) = (number("low_freq_factor")?, number("high_freq_factor")?);
             let scaled = plain.into_iter().map(|f| {
                 let wavelength = 2.0 * std::f32::consts::PI / f;

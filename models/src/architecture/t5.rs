@@ -84,7 +84,10 @@ pub(super) fn decoder(loader: &Loader<'_>, config: &Value) -> Result<(Decoder, S
         &[
             ("num_layers", config.num_layers),
             ("vocab_size", config.vocab_size),
-            ("relative_attention_num_buckets", config.relative_attention_num_buckets),
+            (
+                "relative_attention_num_buckets",
+                config.relative_attention_num_buckets,
+            ),
         ],
     )?;
     let name = if loader.has("shared.weight") {
@@ -110,8 +113,14 @@ pub(super) fn decoder(loader: &Loader<'_>, config: &Value) -> Result<(Decoder, S
         Linear::new(loader.backend, hidden, words.clone(), None)?
     };
     // A tied head reads states scaled by 1/√d.
-    let scaled = config.scale_decoder_outputs.unwrap_or(config.tie_word_embeddings);
-    let head_scale = if scaled { 1.0 / (hidden as f32).sqrt() } else { 1.0 };
+    let scaled = config
+        .scale_decoder_outputs
+        .unwrap_or(config.tie_word_embeddings);
+    let head_scale = if scaled {
+        1.0 / (hidden as f32).sqrt()
+    } else {
+        1.0
+    };
     let source = SourceSide {
         encoder: Encoder {
             backend: loader.backend.clone(),

@@ -23,8 +23,8 @@ use rayon::prelude::*;
 use teda_core::{Encoder, Error, Result, TokenMap};
 use tokenizers::{Encoding, Tokenizer};
 
-use crate::kernel::normalise::sum;
 use crate::checkpoint::{Safetensors, Tensors};
+use crate::kernel::normalise::sum;
 
 /// Length of a vector.
 const DIMENSION: usize = 160;
@@ -54,7 +54,11 @@ impl StaticEncoder {
     ///
     /// # Errors
     /// Where the file is incomplete or its shapes do not fit the tokenizer's vocabulary.
-    pub(super) fn load(file: &str, weights: &Safetensors, mut tokenizer: Tokenizer) -> Result<Self> {
+    pub(super) fn load(
+        file: &str,
+        weights: &Safetensors,
+        mut tokenizer: Tokenizer,
+    ) -> Result<Self> {
         // A tokenizer file may carry its model's batch settings; a text is never cut or padded here.
         tokenizer
             .with_truncation(None)

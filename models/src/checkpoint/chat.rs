@@ -45,7 +45,12 @@ impl Chat {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 config["chat_template"].as_str().map(str::to_owned)
             }
-            Err(e) => return Err(Error::failed(format!("cannot read {}: {e}", path.display()))),
+            Err(e) => {
+                return Err(Error::failed(format!(
+                    "cannot read {}: {e}",
+                    path.display()
+                )));
+            }
         };
         let special = |name: &str| {
             let token = &config[name];
@@ -64,7 +69,8 @@ impl Chat {
     pub(crate) fn wrap(&self, prompt: &Prompt) -> Result<Prompt> {
         let bad = |e: String| Error::failed(format!("the model's chat template: {e}"));
         let mut environment = Environment::new();
-        environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+        environment
+            .set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
         let syntax = SyntaxConfig::builder()
             .trim_blocks(true)
             .lstrip_blocks(true)

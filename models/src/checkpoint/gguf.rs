@@ -164,14 +164,19 @@ fn tokenizer(content: &mut Content) -> std::result::Result<Tokenizer, String> {
     if metadata.text("tokenizer.ggml.model") == Some("llama") {
         return spm::tokenizer(&content.metadata);
     }
-    let cut = metadata.text("tokenizer.ggml.pre").unwrap_or("gpt-2").to_owned();
+    let cut = metadata
+        .text("tokenizer.ggml.pre")
+        .unwrap_or("gpt-2")
+        .to_owned();
     // candle takes every name but its own two for GPT-2's, and puts a space before the text there.
     let whole = ByteLevel::new(false, true, true);
     let pre_tokenizer: Option<PreTokenizerWrapper> = match &cut[..] {
         "qwen2" | "llama3" => None,
         "llama-bpe" => {
             let name = Entry::String("llama3".to_owned());
-            content.metadata.insert("tokenizer.ggml.pre".to_owned(), name);
+            content
+                .metadata
+                .insert("tokenizer.ggml.pre".to_owned(), name);
             None
         }
         "smollm" | "starcoder" | "refact" | "codeshell" => {

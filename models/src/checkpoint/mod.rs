@@ -74,6 +74,14 @@ impl Checkpoint {
         encode(&self.tokenizer, text, special)
     }
 
+    /// The text of `tokens`, without special ones.
+    ///
+    /// # Errors
+    /// Where the tokenizer fails.
+    pub fn decode(&self, tokens: &[u32]) -> Result<String> {
+        decode(&self.tokenizer, tokens)
+    }
+
     fn of_directory(name: &str, directory: &Path) -> Result<Self> {
         let config = json(&directory.join("config.json"))?.ok_or_else(|| {
             Error::failed(format!(
@@ -121,9 +129,21 @@ pub(crate) fn encode(tokenizer: &Tokenizer, text: &str, special: bool) -> Result
         .map_err(|e| Error::failed(format!("the model's tokenizer: {e}")))
 }
 
+/// The text of `tokens`, without special ones.
+///
+/// # Errors
+/// Where the tokenizer fails.
+pub(crate) fn decode(tokenizer: &Tokenizer, tokens: &[u32]) -> Result<String> {
+    tokenizer
+        .decode(tokens, true)
+        .map_err(|e| Error::failed(format!("the model's tokenizer: {e}")))
+}
+
 /// A token or a list of them.
 fn tokens(value: &Value) -> Vec<u32> {
-    let all = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    let all = value
+        .as_array()
+        .map_or(std::slice::from_ref(value), Vec::as_slice);
     all.iter()
         .filter_map(|token| u32::try_from(token.as_u64()?).ok())
         .collect()
@@ -136,6 +156,9 @@ fn json(path: &Path) -> Result<Option<Value>> {
             .map(Some)
             .map_err(|e| Error::failed(format!("{}: not JSON: {e}", path.display()))),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(Error::failed(format!("cannot read {}: {e}", path.display()))),
+        Err(e) => Err(Error::failed(format!(
+            "cannot read {}: {e}",
+            path.display()
+        ))),
     }
 }

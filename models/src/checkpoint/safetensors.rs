@@ -102,13 +102,16 @@ impl Tensors for Safetensors {
     fn floats(&self, tensor: &str, shape: &[usize]) -> Result<Vec<f32>> {
         check(self, tensor, shape)?;
         let (shard, info) = self.find(tensor).expect("a checked tensor is there");
-        let bad = |what: String| Error::failed(format!("{}: tensor '{tensor}': {what}", shard.name));
+        let bad =
+            |what: String| Error::failed(format!("{}: tensor '{tensor}': {what}", shard.name));
         let dtype = DType::try_from(info.dtype).map_err(|e| bad(e.to_string()))?;
         convert(&shard.bytes(info)?, dtype, shape).map_err(|e| bad(e.to_string()))
     }
 
     fn file(&self) -> String {
-        self.files.first().map_or(String::new(), |shard| shard.name.clone())
+        self.files
+            .first()
+            .map_or(String::new(), |shard| shard.name.clone())
     }
 }
 

@@ -57,7 +57,11 @@ pub(super) fn tokenizer(metadata: &HashMap<String, Entry>) -> Result<Tokenizer, 
     let ids: HashMap<&str, u32> = pieces.iter().map(String::as_str).zip(0..).collect();
     let bpe = BPE::builder()
         .vocab_and_merges(
-            pieces.iter().cloned().zip(0..).collect::<tokenizers::models::bpe::Vocab>(),
+            pieces
+                .iter()
+                .cloned()
+                .zip(0..)
+                .collect::<tokenizers::models::bpe::Vocab>(),
             merges(&pieces, &scores, &ids),
         )
         .byte_fallback(true)
@@ -81,7 +85,9 @@ pub(super) fn tokenizer(metadata: &HashMap<String, Entry>) -> Result<Tokenizer, 
             .iter()
             .zip(&kinds)
             .filter(move |(_, k)| **k == kind)
-            .map(move |(piece, _)| AddedToken::from(piece.clone(), kind == CONTROL).normalized(false))
+            .map(move |(piece, _)| {
+                AddedToken::from(piece.clone(), kind == CONTROL).normalized(false)
+            })
             .collect::<Vec<_>>()
     };
     tokenizer

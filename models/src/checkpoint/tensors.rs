@@ -37,7 +37,11 @@ pub(super) fn check(tensors: &dyn Tensors, tensor: &str, shape: &[usize]) -> Res
 }
 
 /// The values of raw little-endian bytes.
-pub(super) fn convert(bytes: &[u8], dtype: DType, shape: &[usize]) -> candle_core::Result<Vec<f32>> {
+pub(super) fn convert(
+    bytes: &[u8],
+    dtype: DType,
+    shape: &[usize],
+) -> candle_core::Result<Vec<f32>> {
     Tensor::from_raw_buffer(bytes, dtype, shape, &Device::Cpu)?
         .to_dtype(DType::F32)?
         .flatten_all()?

@@ -57,7 +57,9 @@ impl<'a> Worker<'a> {
             0
         };
         let bytes = decoder.shape.bytes(room.0) + source_bytes;
-        let count = (model.memory() / bytes).clamp(1, LANES).min(work.len().max(1));
+        let count = (model.memory() / bytes)
+            .clamp(1, LANES)
+            .min(work.len().max(1));
         let memory = |slots| Memory::new(&decoder.backend, decoder.shape, count * slots);
         Ok(Self {
             model,
@@ -175,7 +177,10 @@ impl<'a> Worker<'a> {
             let source = &self.work[running.job].0.source;
             regions.push((lane * self.room.1, source.len()));
         }
-        let sources = self.sources.as_ref().map(|memory| Sources { memory, regions });
+        let sources = self
+            .sources
+            .as_ref()
+            .map(|memory| Sources { memory, regions });
         let decoder = &self.model.decoder;
         let pass = Pass::new(segments);
         let states = decoder.states(&tokens, &pass, &mut self.memory, sources.as_ref())?;

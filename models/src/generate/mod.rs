@@ -25,7 +25,7 @@ use teda_core::{
 use tokenizers::Tokenizer;
 
 use crate::architecture;
-use crate::checkpoint::{Chat, Checkpoint, encode};
+use crate::checkpoint::{Chat, Checkpoint, decode, encode};
 use crate::matrix::Backend;
 use crate::transformer::{Decoder, Prefix, SourceSide};
 use lanes::Worker;
@@ -120,12 +120,6 @@ impl LocalModel {
 
     fn tokens(&self, text: &str, special: bool) -> Result<Vec<u32>> {
         encode(&self.tokenizer, text, special)
-    }
-
-    fn text(&self, tokens: &[u32]) -> Result<String> {
-        self.tokenizer
-            .decode(tokens, true)
-            .map_err(|e| Error::failed(format!("the language model's tokenizer: {e}")))
     }
 
     /// The job of continuing a prompt of `tokens`, or why the model cannot do it.
@@ -238,7 +232,9 @@ impl LocalModel {
         ends: &BTreeSet<u32>,
         choose: &Choose<'_>,
     ) -> Result<Vec<Vec<u32>>> {
-        let parts = rayon::current_num_threads().min(work.len().div_ceil(JOBS)).max(1);
+        let parts = rayon::current_num_threads()
+            .min(work.len().div_ceil(JOBS))
+            .max(1);
         let part = work.len().div_ceil(parts).max(1);
         let done: Vec<Vec<Vec<u32>>> = work
             .par_chunks(part)
@@ -277,13 +273,15 @@ impl LanguageModel for LocalModel {
             .zip(lanes)
             .filter_map(|(job, lane)| Some((job.as_ref().ok()?, lane.seed)))
             .collect();
-        let mut done = self.run(&work, prefix.as_deref(), &self.ends, choose)?.into_iter();
+        let mut done = self
+            .run(&work, prefix.as_deref(), &self.ends, choose)?
+            .into_iter();
         jobs.iter()
             .map(|job| match job {
                 Err(reason) => Ok(Err(reason.clone())),
                 Ok(_) => {
                     let tokens = done.next().expect("every job is done");
-                    let text = self.text(&tokens)?;
+                    let text = decode(&self.tokenizer, &tokens)?;
                     Ok(Ok(Generated { text, tokens }))
                 }
             })

@@ -52,7 +52,10 @@ impl Prefixes {
         if let Some(known) = stored.get(prompt) {
             return Ok(known.clone());
         }
-        let same = |i: &usize| rows.iter().all(|row| row.get(*i).is_some_and(|t| *t == rows[0][*i]));
+        let same = |i: &usize| {
+            rows.iter()
+                .all(|row| row.get(*i).is_some_and(|t| *t == rows[0][*i]))
+        };
         let length = (0..rows[0].len()).take_while(same).count();
         let prefix = if length == 0 || length >= model.decoder.longest {
             None

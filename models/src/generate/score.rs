@@ -111,7 +111,11 @@ fn score(
         let rows: Vec<usize> = (chunk * LOGITS..chunk * LOGITS + targets.len()).collect();
         let logits = model.decoder.logits(states.select(&rows)?)?;
         let logits = logits.chunks_exact(model.decoder.vocabulary());
-        scores.extend(logits.zip(targets).map(|(row, t)| log_softmax(row, *t as usize)));
+        scores.extend(
+            logits
+                .zip(targets)
+                .map(|(row, t)| log_softmax(row, *t as usize)),
+        );
     }
     let mut scores = scores.into_iter();
     Ok(pairs
@@ -176,12 +180,10 @@ pub(super) fn states(
         decoder.stack.store_sources(&encoded, &slots, &mut memory)?;
         source_memory = Some((memory, regions));
     }
-    let sources = source_memory
-        .as_ref()
-        .map(|(memory, regions)| Sources {
-            memory,
-            regions: regions.clone(),
-        });
+    let sources = source_memory.as_ref().map(|(memory, regions)| Sources {
+        memory,
+        regions: regions.clone(),
+    });
     let pass = Pass::new(segments);
     let mut memory = Memory::scratch(&decoder.backend, decoder.shape, region)?;
     decoder.states(&tokens, &pass, &mut memory, sources.as_ref())

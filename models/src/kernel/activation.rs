@@ -33,7 +33,10 @@ impl Activation {
             output.extend_from_slice(&row[..width]);
         }
         self.apply(&mut output);
-        for (output, row) in output.chunks_exact_mut(width).zip(values.chunks_exact(2 * width)) {
+        for (output, row) in output
+            .chunks_exact_mut(width)
+            .zip(values.chunks_exact(2 * width))
+        {
             for (x, up) in output.iter_mut().zip(&row[width..]) {
                 *x *= up;
             }
@@ -114,7 +117,10 @@ mod tests {
             ] {
                 let mut value = [x];
                 kind.apply(&mut value);
-                assert!((f64::from(value[0]) - expected).abs() < 1e-6 * (1.0 + d.abs()), "{kind:?}({x})");
+                assert!(
+                    (f64::from(value[0]) - expected).abs() < 1e-6 * (1.0 + d.abs()),
+                    "{kind:?}({x})"
+                );
             }
         }
     }

@@ -90,7 +90,11 @@ impl WithSimd for Attention<'_> {
                 first += span.count;
             }
             for (row, scores) in scores.chunks_exact_mut(tokens).enumerate() {
-                let (head, query) = if asked == 1 { (head + row, 0) } else { (head, row) };
+                let (head, query) = if asked == 1 {
+                    (head + row, 0)
+                } else {
+                    (head, row)
+                };
                 if let Some(bias) = bias {
                     let bias = &bias[(head * asked + query) * tokens..][..tokens];
                     for (score, bias) in scores.iter_mut().zip(bias) {
@@ -117,7 +121,9 @@ impl WithSimd for Attention<'_> {
                         stride: tokens,
                         count,
                     };
-                    let panel = span.stored.value_panel(head / group, chunk, span.start, span.count);
+                    let panel =
+                        span.stored
+                            .value_panel(head / group, chunk, span.start, span.count);
                     multiply(simd, weights, panel, start, &mut target);
                     start = Start::Output;
                     first += span.count;
@@ -157,9 +163,8 @@ mod tests {
     fn stored(tokens: std::ops::Range<usize>, heads: usize) -> KeysValues {
         let mut stored = KeysValues::new(heads, WIDTH, tokens.len());
         for (slot, token) in tokens.enumerate() {
-            let row = |shift| -> Vec<f32> {
-                (0..heads * WIDTH).map(|i| key(token, i + shift)).collect()
-            };
+            let row =
+                |shift| -> Vec<f32> { (0..heads * WIDTH).map(|i| key(token, i + shift)).collect() };
             stored.write(slot, &row(0), &row(77));
         }
         stored
@@ -202,7 +207,11 @@ mod tests {
                 output
             };
             let output = run(&[span(&whole, TOKENS)], false);
-            assert_eq!(output, run(&[span(&whole, TOKENS)], true), "instruction sets differ");
+            assert_eq!(
+                output,
+                run(&[span(&whole, TOKENS)], true),
+                "instruction sets differ"
+            );
             let cut = [span(&parts[0], 33), span(&parts[1], TOKENS - 33)];
             assert_eq!(output, run(&cut, false), "spans differ");
             for (i, y) in output.iter().enumerate() {
@@ -227,7 +236,10 @@ mod tests {
                     .zip(seen[query].0..)
                     .map(|(w, t)| w / total * f64::from(key(t, kv + d + 77)))
                     .sum();
-                assert!((f64::from(*y) - expected).abs() < 1e-5, "{y} for {expected}");
+                assert!(
+                    (f64::from(*y) - expected).abs() < 1e-5,
+                    "{y} for {expected}"
+                );
             }
         }
     }

@@ -10,8 +10,11 @@ pub(crate) struct Rotary {
 impl Rotary {
     /// A table for `positions` positions and these frequencies, half as many as a head is wide.
     pub(crate) fn new(frequencies: &[f32], positions: usize) -> Self {
-        let angles = (0..positions)
-            .flat_map(|p| frequencies.iter().map(move |frequency| p as f32 * frequency));
+        let angles = (0..positions).flat_map(|p| {
+            frequencies
+                .iter()
+                .map(move |frequency| p as f32 * frequency)
+        });
         let (cosines, sines) = angles.map(|angle| (angle.cos(), angle.sin())).unzip();
         Self {
             cosines,

@@ -45,7 +45,9 @@ impl Stored {
                 },
                 Matrix::Host { values, .. },
             ) => {
-                let rows = keys.chunks_exact(*columns).zip(values.chunks_exact(*columns));
+                let rows = keys
+                    .chunks_exact(*columns)
+                    .zip(values.chunks_exact(*columns));
                 for (slot, (key, value)) in slots.iter().zip(rows) {
                     stored.write(*slot, key, value);
                 }
@@ -196,11 +198,7 @@ fn by_head(x: &Tensor, stored_heads: usize, heads: usize) -> candle_core::Result
 }
 
 /// −∞ where a query does not see a key, `[1 × asked × tokens]`.
-fn mask(
-    seen: &[(usize, usize)],
-    tokens: usize,
-    device: &Device,
-) -> candle_core::Result<Tensor> {
+fn mask(seen: &[(usize, usize)], tokens: usize, device: &Device) -> candle_core::Result<Tensor> {
     let values: Vec<f32> = seen
         .iter()
         .flat_map(|(from, to)| {

@@ -99,6 +99,14 @@ struct Gathered {
     files: Vec<(String, Option<String>)>,
 }
 
+/// Whether `name` could be a model's, without looking for one.
+///
+/// # Errors
+/// Usage, for an unknown short name or a path that is no model.
+pub fn check_name(name: &str) -> Result<()> {
+    Name::parse(name).map(|_| ())
+}
+
 impl Store {
     /// Finds the cache; creates nothing.
     ///

@@ -71,10 +71,10 @@ impl SelfAttention {
             &pass.positions,
         )?;
         let values = self.projections.value.apply(x)?;
-        memory
-            .layer_mut(layer)
-            .write(&pass.slots, &keys, &values)?;
-        let asked = asked.map(|asked| x.select(asked).map(|x| (x, asked))).transpose()?;
+        memory.layer_mut(layer).write(&pass.slots, &keys, &values)?;
+        let asked = asked
+            .map(|asked| x.select(asked).map(|x| (x, asked)))
+            .transpose()?;
         let (positions, queries): (Vec<usize>, _) = match &asked {
             Some((x, asked)) => (asked.iter().map(|i| pass.positions[*i]).collect(), x),
             None => (pass.positions.clone(), x),
@@ -125,7 +125,11 @@ impl SelfAttention {
                 };
                 let spans: Vec<Span<'a>> = prefix.into_iter().chain([own]).collect();
                 let keys = spans.iter().map(|span| span.count).sum();
-                let count = if asked { segment.asked.len() } else { segment.tokens };
+                let count = if asked {
+                    segment.asked.len()
+                } else {
+                    segment.tokens
+                };
                 let (own, rest) = positions.split_at(count);
                 positions = rest;
                 Row {
@@ -187,8 +191,6 @@ impl CrossAttention {
             })
             .collect();
         let queries = self.0.query.apply(x)?;
-        self.0
-            .output
-            .apply(&attend(&queries, self.0.heads, &rows)?)
+        self.0.output.apply(&attend(&queries, self.0.heads, &rows)?)
     }
 }

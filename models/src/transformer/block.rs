@@ -86,9 +86,10 @@ impl Block {
                 None => pass.segments.iter().map(|s| s.tokens).collect(),
             };
             let normed = with_copy(cross.before.as_ref(), &x)?;
-            let attended = cross
-                .inner
-                .apply(normed.as_ref().unwrap_or(&x), &counts, sources, layer)?;
+            let attended =
+                cross
+                    .inner
+                    .apply(normed.as_ref().unwrap_or(&x), &counts, sources, layer)?;
             x = cross.close(x, attended)?;
         }
         let normed = with_copy(self.feed.before.as_ref(), &x)?;

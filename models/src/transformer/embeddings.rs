@@ -35,7 +35,8 @@ impl Embeddings {
             Words::Table(words) => {
                 let mut values = Vec::with_capacity(tokens.len() * self.hidden);
                 for token in tokens {
-                    values.extend_from_slice(&words[*token as usize * self.hidden..][..self.hidden]);
+                    values
+                        .extend_from_slice(&words[*token as usize * self.hidden..][..self.hidden]);
                 }
                 values
             }

@@ -26,7 +26,8 @@ impl RelativeBias {
         for head in 0..self.heads {
             for position in positions {
                 scores.extend(
-                    (0..keys).map(|key| self.table[self.bucket(*position, key) * self.heads + head]),
+                    (0..keys)
+                        .map(|key| self.table[self.bucket(*position, key) * self.heads + head]),
                 );
             }
         }
@@ -51,7 +52,8 @@ impl RelativeBias {
             return first + distance;
         }
         // In single precision and truncated, as the models were trained.
-        let share = (distance as f32 / exact as f32).ln() / (self.farthest as f32 / exact as f32).ln();
+        let share =
+            (distance as f32 / exact as f32).ln() / (self.farthest as f32 / exact as f32).ln();
         let bucket = exact + (share * (buckets - exact) as f32) as usize;
         first + bucket.min(buckets - 1)
     }

@@ -1,7 +1,7 @@
 //! Models that generate.
 
 use ndarray::Array2;
-use teda_core::{LanguageModel, Lane, Longest, Prompt, Scorer, Seed, Stream};
+use teda_core::{Lane, LanguageModel, Longest, Prompt, Scorer, Seed, Stream};
 use teda_models::LocalModel;
 use teda_models::generate::Options;
 
@@ -71,7 +71,11 @@ fn states_logits_and_log_probabilities_agree_with_transformers() {
                         1
                     };
                     let sum = log_probability(&logits, tokens, first);
-                    assert!((sum - case.log_prob).abs() < 1e-3, "{what}: {sum} for {}", case.log_prob);
+                    assert!(
+                        (sum - case.log_prob).abs() < 1e-3,
+                        "{what}: {sum} for {}",
+                        case.log_prob
+                    );
                     if case.text.is_some() {
                         continue;
                     }
@@ -95,7 +99,11 @@ fn starts(fixture: &Fixture) -> Vec<(Vec<u32>, Vec<u32>, usize)> {
         .into_iter()
         .zip(&fixture.cases)
         .map(|((source, tokens), case)| {
-            let start = if source.is_empty() { tokens } else { &tokens[..1] };
+            let start = if source.is_empty() {
+                tokens
+            } else {
+                &tokens[..1]
+            };
             (source.to_vec(), start.to_vec(), case.greedy.len())
         })
         .collect()
@@ -148,7 +156,10 @@ fn sampled_continuations_are_the_same_bits_in_any_batch() {
         let prompt = Prompt::new("Say : {}\nNow :");
         let run = |threads: usize, memory: usize, batch: usize| {
             let model = LocalModel::load(fixture.open("config.json"), plain(memory)).unwrap();
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
             pool.install(|| {
                 lanes
                     .chunks(batch)
@@ -162,7 +173,11 @@ fn sampled_continuations_are_the_same_bits_in_any_batch() {
             lane.longest == Longest::Tokens(made.tokens.len()) || !made.tokens.is_empty()
         }));
         for (threads, memory, batch) in [(2, 1 << 30, 64), (1, 130_000, 7), (2, 260_000, 1)] {
-            assert_eq!(run(threads, memory, batch), first, "{architecture} {threads} {memory} {batch}");
+            assert_eq!(
+                run(threads, memory, batch),
+                first,
+                "{architecture} {threads} {memory} {batch}"
+            );
         }
         // The filled prompt as a text of its own has no template to share.
         let alone = load(&fixture);
@@ -174,7 +189,10 @@ fn sampled_continuations_are_the_same_bits_in_any_batch() {
             .collect();
         let unshared = alone.generate(&Prompt::new("{}"), &lanes, &sample).unwrap();
         let unshared: Vec<_> = unshared.into_iter().map(Result::unwrap).collect();
-        assert_eq!(unshared, first, "{architecture}: a shared prefix changed bits");
+        assert_eq!(
+            unshared, first,
+            "{architecture}: a shared prefix changed bits"
+        );
     }
 }
 
@@ -185,7 +203,11 @@ fn teacher_forcing_agrees_with_the_logits() {
         let checkpoint = fixture.open("config.json");
         let model = load(&fixture);
         let prompt = Prompt::new("Say: {}");
-        let pairs = [("the weather", " is it like"), ("in Boston", ""), ("x", " what?")];
+        let pairs = [
+            ("the weather", " is it like"),
+            ("in Boston", ""),
+            ("x", " what?"),
+        ];
         let scores = model.log_likelihood(&prompt, &pairs).unwrap();
         for ((text, continuation), score) in pairs.iter().zip(scores) {
             let ids = |text: &str, special| checkpoint.encode(text, special).unwrap();
@@ -202,7 +224,10 @@ fn teacher_forcing_agrees_with_the_logits() {
             let expected = log_probability(&logits, &row, start.len());
             let score = score.unwrap();
             assert_eq!(score.tokens, continuation.len());
-            assert!((score.total - expected).abs() < 1e-4, "{architecture}: {score:?} for {expected}");
+            assert!(
+                (score.total - expected).abs() < 1e-4,
+                "{architecture}: {score:?} for {expected}"
+            );
         }
     }
 }
@@ -242,5 +267,10 @@ fn chat_models_are_addressed_by_their_template() {
         chat.prompt_tokens(&prompt, text).unwrap(),
         checkpoint.encode(wrapped, true).unwrap().len()
     );
-    assert!(fixture.expected["chat"]["prompt"].as_str().unwrap().ends_with("<|im_start|>assistant\n"));
+    assert!(
+        fixture.expected["chat"]["prompt"]
+            .as_str()
+            .unwrap()
+            .ends_with("<|im_start|>assistant\n")
+    );
 }

@@ -31,7 +31,11 @@ fn states_and_sentence_vectors_agree_with_transformers() {
             for (case, vector) in texts.into_iter().zip(vectors.rows()) {
                 let vector = vector.to_owned().insert_axis(Axis(0));
                 let expected = fixture.array(&format!("case{case}.vector"));
-                assert_close(&format!("{architecture} {backend:?} case {case}"), &vector, &expected);
+                assert_close(
+                    &format!("{architecture} {backend:?} case {case}"),
+                    &vector,
+                    &expected,
+                );
             }
         }
     }
@@ -45,13 +49,22 @@ fn a_sentence_has_the_same_bits_in_any_batch() {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let all = encoder.encode(&texts).unwrap();
     for batch in [1, 7] {
-        for (chunk, rows) in texts.chunks(batch).zip(all.axis_chunks_iter(Axis(0), batch)) {
+        for (chunk, rows) in texts
+            .chunks(batch)
+            .zip(all.axis_chunks_iter(Axis(0), batch))
+        {
             assert_eq!(encoder.encode(chunk).unwrap(), rows);
         }
     }
     // Longer than the model's window: counted by its beginning.
     let long = "what is it? ".repeat(9_000);
-    assert!(encoder.encode(&[&long, ""]).unwrap().iter().all(|x| x.is_finite()));
+    assert!(
+        encoder
+            .encode(&[&long, ""])
+            .unwrap()
+            .iter()
+            .all(|x| x.is_finite())
+    );
 }
 
 #[test]

@@ -61,7 +61,11 @@ impl Fixture {
         };
         copy(&from.join(config), "config.json");
         copy(&path("llama").join("tokenizer.json"), "tokenizer.json");
-        for name in ["model.safetensors", "tokenizer.json", "tokenizer_config.json"] {
+        for name in [
+            "model.safetensors",
+            "tokenizer.json",
+            "tokenizer_config.json",
+        ] {
             copy(&from.join(name), name);
         }
         // An open file stays readable after its directory is gone.

@@ -61,9 +61,17 @@ fn broken_and_wrong_files_are_refused_by_name() {
     for length in [0, 3, 40, 2_000, gguf.len() - 1] {
         let file = here.join("cut.gguf");
         fs::write(&file, &gguf[..length]).unwrap();
-        refused("a cut GGUF file", &file, &["cut.gguf", "not a complete GGUF file"]);
+        refused(
+            "a cut GGUF file",
+            &file,
+            &["cut.gguf", "not a complete GGUF file"],
+        );
     }
-    refused("no file", &here.join("none.gguf"), &["none.gguf", "cannot read"]);
+    refused(
+        "no file",
+        &here.join("none.gguf"),
+        &["none.gguf", "cannot read"],
+    );
     refused("an empty directory", here, &["there is no config.json"]);
     for name in ["config.json", "tokenizer.json", "model.safetensors"] {
         fs::copy(path("llama").join(name), here.join(name)).unwrap();
@@ -74,16 +82,35 @@ fn broken_and_wrong_files_are_refused_by_name() {
         let parts = ["model.safetensors", "not a complete safetensors file"];
         refused("a cut safetensors file", here, &parts);
     }
-    fs::copy(path("qwen3").join("model.safetensors"), here.join("model.safetensors")).unwrap();
+    fs::copy(
+        path("qwen3").join("model.safetensors"),
+        here.join("model.safetensors"),
+    )
+    .unwrap();
     let parts = ["model.safetensors", "tensor '", "has shape"];
     refused("another model's weights", here, &parts);
     fs::copy(path("bert").join("config.json"), here.join("config.json")).unwrap();
-    refused("an encoder", here, &["model_type 'bert' is not a language model that generates"]);
+    refused(
+        "an encoder",
+        here,
+        &["model_type 'bert' is not a language model that generates"],
+    );
     fs::copy(path("llama").join("config.json"), here.join("config.json")).unwrap();
-    let error = SentenceEncoder::load(Checkpoint::open("mine", here).unwrap()).err().unwrap();
-    assert!(error.to_string().contains("is not a sentence encoder; known: bert, mpnet"), "{error}");
+    let error = SentenceEncoder::load(Checkpoint::open("mine", here).unwrap())
+        .err()
+        .unwrap();
+    assert!(
+        error
+            .to_string()
+            .contains("is not a sentence encoder; known: bert, mpnet"),
+        "{error}"
+    );
     fs::write(here.join("config.json"), "{\"model_type\": \"llama\"}").unwrap();
-    refused("an empty configuration", here, &["config.json", "vocab_size"]);
+    refused(
+        "an empty configuration",
+        here,
+        &["config.json", "vocab_size"],
+    );
     fs::write(here.join("config.json"), "{").unwrap();
     refused("no JSON", here, &["config.json", "not JSON"]);
     fs::write(here.join("tokenizer.json"), "{}").unwrap();
