@@ -1,6 +1,6 @@
 //! One worker's lanes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use teda_core::{Choose, Error, Result, Seed, Stream};
 
@@ -79,7 +79,9 @@ impl<'a> Worker<'a> {
         choose: &Choose<'_>,
     ) -> Result<Vec<Vec<u32>>> {
         let mut done = vec![Vec::new(); self.work.len()];
-        let mut waiting = 0..self.work.len();
+        let mut waiting: VecDeque<usize> = (0..self.work.len())
+            .filter(|job| self.work[*job].0.longest > 0)
+            .collect();
         loop {
             self.fill(&mut waiting)?;
             let active: Vec<usize> = (0..self.lanes.len())
@@ -109,31 +111,74 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Gives waiting jobs to free lanes.
-    fn fill(&mut self, waiting: &mut std::ops::Range<usize>) -> Result<()> {
+    /// Gives waiting jobs to free lanes. A job whose prompt another lane has read takes over its keys
+    /// and values; one whose prompt another lane is about to read waits for that.
+    fn fill(&mut self, waiting: &mut VecDeque<usize>) -> Result<()> {
         let mut tokens = 0;
         let mut started = Vec::new();
         for lane in 0..self.lanes.len() {
             if self.lanes[lane].is_some() || tokens >= TOKENS {
                 continue;
             }
-            let Some(job) = waiting.find(|job| self.work[*job].0.longest > 0) else {
+            let ready = waiting.iter().position(|job| !self.is_about_to_be_read(*job));
+            let Some(job) = ready.and_then(|place| waiting.remove(place)) else {
                 break;
             };
             let (work, seed) = self.work[job];
-            check_tokens(&work.prompt, self.model.decoder.vocabulary())?;
             let shared = shared(self.prefix, &work.prompt);
-            tokens += work.prompt.len() - shared + work.source.len();
-            self.lanes[lane] = Some(Running {
+            let own = work.prompt.len() - shared;
+            let mut running = Running {
                 job,
                 next: work.prompt[shared..].to_vec(),
                 shares_prefix: shared > 0,
                 past: 0,
                 made: Vec::with_capacity(work.longest),
                 stream: seed.stream(),
-            });
-            started.push((lane, &work.source));
+            };
+            if let Some(sibling) = self.sibling(job) {
+                self.memory
+                    .copy(sibling * self.room.0, lane * self.room.0, own - 1)?;
+                if let Some(sources) = &mut self.sources {
+                    let (from, to) = (sibling * self.room.1, lane * self.room.1);
+                    sources.copy(from, to, work.source.len())?;
+                }
+                running.past = own - 1;
+                running.next.drain(..own - 1);
+            } else {
+                check_tokens(&work.prompt, self.model.decoder.vocabulary())?;
+                tokens += own + work.source.len();
+                started.push((lane, &work.source));
+            }
+            self.lanes[lane] = Some(running);
         }
+        self.read_sources(&started)
+    }
+
+    /// The jobs at work with the prompt of `job`, by lane.
+    fn same_prompt(&self, job: usize) -> impl Iterator<Item = (usize, &Running)> {
+        let wanted = self.work[job].0;
+        let running = self.lanes.iter().enumerate();
+        running
+            .filter_map(|(lane, running)| Some((lane, running.as_ref()?)))
+            .filter(move |(_, running)| {
+                let other = self.work[running.job].0;
+                other.prompt == wanted.prompt && other.source == wanted.source
+            })
+    }
+
+    /// A lane that has read the prompt of `job`.
+    fn sibling(&self, job: usize) -> Option<usize> {
+        self.same_prompt(job)
+            .find(|(_, running)| running.past > 0)
+            .map(|(lane, _)| lane)
+    }
+
+    fn is_about_to_be_read(&self, job: usize) -> bool {
+        self.sibling(job).is_none() && self.same_prompt(job).next().is_some()
+    }
+
+    /// Encodes the sources of lanes.
+    fn read_sources(&mut self, started: &[(usize, &Vec<u32>)]) -> Result<()> {
         let (Some(side), Some(memory)) = (&self.model.source, &mut self.sources) else {
             return Ok(());
         };

@@ -59,6 +59,22 @@ impl KeysValues {
         }
     }
 
+    /// Copies `count` slots from `from` on to those from `to` on; both are multiples of 32.
+    pub(crate) fn copy(&mut self, from: usize, to: usize, count: usize) {
+        let chunks = self.width.div_ceil(PANEL);
+        let panels = count.div_ceil(PANEL) * self.width;
+        for head in 0..self.heads {
+            let panel = |slot: usize| (head * self.slots + slot) / PANEL * self.width;
+            let (first, target) = (panel(from), panel(to));
+            self.keys.copy_within(first..first + panels, target);
+            for chunk in 0..chunks {
+                let first = (head * chunks + chunk) * self.slots;
+                let run = first + from..first + from + count;
+                self.values.copy_within(run, first + to);
+            }
+        }
+    }
+
     /// The key panel of 32 slots from `slot`, a multiple of 32: `[width]` blocks.
     #[inline(always)]
     pub(crate) fn key_panel(&self, head: usize, slot: usize) -> &[Block] {

@@ -72,6 +72,22 @@ impl Stored {
             _ => Err(mixed()),
         }
     }
+
+    /// Copies `count` slots from `from` on to those from `to` on; both are multiples of 32.
+    pub(crate) fn copy(&mut self, from: usize, to: usize, count: usize) -> Result<()> {
+        match self {
+            Self::Packed(stored) => stored.copy(from, to, count),
+            Self::Tensors { keys, values, .. } => {
+                for stored in [keys, values] {
+                    stored
+                        .narrow(0, from, count)
+                        .and_then(|run| stored.slice_set(&run.copy()?, 0, to))
+                        .map_err(failed)?;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A run of slots.
@@ -227,6 +243,8 @@ mod tests {
             let rows = |shift| backend.matrix(numbers(40 * 16, shift), 16);
             let slots: Vec<usize> = (0..33).chain(64..71).collect();
             whole.write(&slots, &rows(1)?, &rows(2)?)?;
+            whole.copy(64, 32, 7)?;
+            whole.copy(32, 64, 7)?;
             let span = |start, count| Span {
                 stored: &whole,
                 start,

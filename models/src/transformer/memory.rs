@@ -40,6 +40,13 @@ impl Memory {
         Self::new(backend, Shape { layers: 1, ..shape }, slots)
     }
 
+    /// Copies `count` slots of every layer from `from` on to those from `to` on; both are multiples of 32.
+    pub(crate) fn copy(&mut self, from: usize, to: usize, count: usize) -> Result<()> {
+        self.layers
+            .iter_mut()
+            .try_for_each(|layer| layer.copy(from, to, count))
+    }
+
     pub(crate) fn layer(&self, index: usize) -> &Stored {
         &self.layers[index % self.layers.len()]
     }
