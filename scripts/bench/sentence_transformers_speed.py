@@ -15,11 +15,13 @@ import argparse
 import json
 import multiprocessing
 import os
+import queue
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 
-def work(model: str, texts: list[str], threads: int, batches: list[int], repeats: int, barrier, times):
+def work(model: str, texts: list[str], threads: int, batches: list[int], repeats: int, barrier, times) -> None:
     """Encodes its share once untimed, then `repeats` times, for every batch size in step with the others."""
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     os.environ["HF_HUB_OFFLINE"] = "1"
@@ -70,14 +72,16 @@ def measure(model: str, texts: list[str], processes: int, cores: int, batches: l
 
 def get(times, pool):
     """What a process reports; ends where one of them failed."""
-    import queue
-
     while True:
         try:
             return times.get(timeout=5)
         except queue.Empty:
             if any(process.exitcode not in (None, 0) for process in pool):
                 raise SystemExit("a process failed") from None
+
+
+def numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
 
 
 def main() -> None:
@@ -91,19 +95,12 @@ def main() -> None:
     parser.add_argument("--batches", default="16,32,64,128")
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
-    numbers = lambda text: [int(part) for part in text.split(",")]
     texts = given.file.read_text(encoding="utf-8").splitlines()[: given.texts]
     layouts = numbers(given.processes) if given.processes else sorted({1, given.threads})
     versions = {name: version(name) for name in ["sentence-transformers", "torch", "transformers"]}
     for processes in layouts:
         for row in measure(given.model, texts, processes, given.threads, numbers(given.batches), given.repeats):
             print(json.dumps({"what": "sentence-transformers", "versions": versions, **row}), flush=True)
-
-
-def version(name: str) -> str:
-    from importlib.metadata import version
-
-    return version(name)
 
 
 if __name__ == "__main__":

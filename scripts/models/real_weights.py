@@ -123,8 +123,8 @@ def record_minilm(path: Path, texts: list[str], out: Path) -> None:
     arrays = {"vectors": np.ascontiguousarray(vectors[:, ::DIMENSION_STEP]), "cosines": cosines}
     save_file(arrays, out / "minilm.safetensors")
     note = (
-        f"vectors [texts, dimensions]: dimensions 0, {DIMENSION_STEP}, {2 * DIMENSION_STEP}, \u2026 of the unit vectors. "
-        "cosines [texts]: similarity of each text to the next, of the last to the first, over all dimensions. "
+        f"vectors [texts, dimensions]: dimensions 0, {DIMENSION_STEP}, {2 * DIMENSION_STEP}, \u2026 of the unit "
+        "vectors. cosines [texts]: similarity of each text to the next, of the last to the first, over all dimensions. "
         + SOURCES.format(", MedQuAD (CC BY 4.0)")
     )
     write_json(out / "minilm.json", note, path / "model.safetensors", {"texts": texts})

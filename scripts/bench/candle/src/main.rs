@@ -40,7 +40,9 @@ fn main() -> Result<()> {
 
     for batch in batches.split(',') {
         let batch: usize = batch.parse()?;
-        let rows = prompts.get(..batch).with_context(|| format!("there are no {batch} prompts"))?;
+        let rows = prompts
+            .get(..batch)
+            .with_context(|| format!("there are no {batch} prompts"))?;
         model.generate(rows, new, sample)?;
         let mut best: Option<Made> = None;
         for _ in 0..repeats {
@@ -124,10 +126,16 @@ impl Model {
         };
         let mut tensors = HashMap::new();
         for name in content.tensor_infos.keys() {
-            let tensor = content.tensor(&mut file, name, &Device::Cpu)?.dequantize(&Device::Cpu)?;
+            let tensor = content
+                .tensor(&mut file, name, &Device::Cpu)?
+                .dequantize(&Device::Cpu)?;
             let tensor = match name {
-                name if name.ends_with("attn_q.weight") => unpermute(&tensor, config.num_attention_heads)?,
-                name if name.ends_with("attn_k.weight") => unpermute(&tensor, config.num_key_value_heads)?,
+                name if name.ends_with("attn_q.weight") => {
+                    unpermute(&tensor, config.num_attention_heads)?
+                }
+                name if name.ends_with("attn_k.weight") => {
+                    unpermute(&tensor, config.num_key_value_heads)?
+                }
                 _ => tensor,
             };
             tensors.insert(rename(name)?, tensor);
@@ -145,7 +153,9 @@ impl Model {
         new: usize,
         choose: impl Fn(&mut [f32], &mut StdRng) -> u32 + Sync,
     ) -> Result<Made> {
-        let mut coins: Vec<StdRng> = (0..prompts.len() as u64).map(StdRng::seed_from_u64).collect();
+        let mut coins: Vec<StdRng> = (0..prompts.len() as u64)
+            .map(StdRng::seed_from_u64)
+            .collect();
         let mut cache = Cache::new(true, DType::F32, &self.config, &Device::Cpu)?;
         let mut made = Made {
             tokens: vec![Vec::new(); prompts.len()],
@@ -197,7 +207,11 @@ fn sample(logits: &mut [f32], coins: &mut StdRng) -> u32 {
     let mut sum = 0.0_f64;
     for (token, value) in logits.iter_mut().enumerate() {
         // The clipped logits are at most 20, so that the exponentials need no shift.
-        *value = if token == END { 0.0 } else { (value.clamp(-5.0, 20.0) / 1.2).exp() };
+        *value = if token == END {
+            0.0
+        } else {
+            (value.clamp(-5.0, 20.0) / 1.2).exp()
+        };
         sum += f64::from(*value);
     }
     let mut left = coins.random::<f64>() * sum;
@@ -215,7 +229,10 @@ fn sample(logits: &mut [f32], coins: &mut StdRng) -> u32 {
 fn unpermute(weight: &Tensor, heads: usize) -> Result<Tensor> {
     let (rows, inputs) = weight.dims2()?;
     let weight = weight.reshape((heads, rows / heads / 2, 2, inputs))?;
-    Ok(weight.transpose(1, 2)?.contiguous()?.reshape((rows, inputs))?)
+    Ok(weight
+        .transpose(1, 2)?
+        .contiguous()?
+        .reshape((rows, inputs))?)
 }
 
 /// The name of the original checkpoint for a GGUF name.
