@@ -73,7 +73,7 @@ fn minilm_agrees_with_sentence_transformers() {
     let expected = Array2::from_shape_vec((texts.len(), columns), recorded("vectors")).unwrap();
     let cosines = recorded("cosines");
     assert_eq!(cosines.len(), texts.len());
-    for index in 0..texts.len() {
+    for (index, next) in cosines.iter().enumerate() {
         let (vector, expected) = (vectors.row(index), expected.row(index));
         let found = vector.iter().step_by(DIMENSION_STEP);
         for (place, (x, y)) in found.clone().zip(expected).enumerate() {
@@ -87,7 +87,7 @@ fn minilm_agrees_with_sentence_transformers() {
         let cosine = dot(found, expected) / norms.sqrt();
         assert!(cosine >= 1.0 - 1e-6, "text {index}: cosine {cosine}");
         let cosine = dot(&vector, &vectors.row((index + 1) % texts.len()));
-        let expected = f64::from(cosines[index]);
+        let expected = f64::from(*next);
         assert!(
             (cosine - expected).abs() <= 1e-4,
             "text {index} and the next: cosine {cosine} for {expected}"
