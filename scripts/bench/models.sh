@@ -97,10 +97,8 @@ examples=$teda_target/release/examples
 
 if [ -n "$generation" ]; then
     note "building the candle side"
-    # For this processor: parts of candle choose their instructions at compile time, teda at run time.
     candle_target=${candle_target:-$work/candle}
-    (cd "$here/candle" && RUSTFLAGS='-C target-cpu=native' CARGO_TARGET_DIR=$candle_target \
-        cargo build --release --locked >&2)
+    (cd "$here/candle" && CARGO_TARGET_DIR=$candle_target cargo build --release --locked >&2)
 fi
 
 # Models and texts.
