@@ -9,6 +9,8 @@ use teda_models::{builtin, http, store};
 /// Where a model is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
+    /// In the binary where that can serve, else a small one of the store.
+    Automatic,
     /// In the binary.
     Builtin,
     /// In the store, or on the way there: a short name, a repository of the hub, a path.
@@ -60,10 +62,10 @@ impl Spec {
                 Ok((key.to_owned(), value.to_owned()))
             })
             .collect::<Result<_>>()?;
-        let target = if name == "builtin" {
-            Target::Builtin
-        } else {
-            Target::Stored(name.to_owned())
+        let target = match name {
+            "auto" => Target::Automatic,
+            "builtin" => Target::Builtin,
+            _ => Target::Stored(name.to_owned()),
         };
         Ok(new(target, options))
     }
@@ -76,7 +78,7 @@ impl Spec {
         match &self.target {
             Target::Stored(name) => store::check_name(name)
                 .map_err(|e| e.context(format!("{} {}", self.flag, self.text))),
-            Target::Builtin | Target::Server(_) => Ok(()),
+            Target::Automatic | Target::Builtin | Target::Server(_) => Ok(()),
         }
     }
 

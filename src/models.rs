@@ -17,6 +17,9 @@ use teda_results::ModelRecord;
 use crate::config::Config;
 use crate::model_spec::{Spec, Target};
 
+/// What `--llm auto` takes where the model in the binary cannot serve.
+const DEFAULT_LANGUAGE_MODEL: &str = "smollm2-135m";
+
 /// How models are reached and run; nothing here can change a result.
 #[derive(Debug, Clone, Copy)]
 pub struct Access {
@@ -38,6 +41,8 @@ pub struct Models {
     pub tokens: Arc<dyn TokenMap>,
     /// The black-box rewriter, where a mechanism of the run needs one.
     pub generator: Option<Arc<dyn TextGenerator>>,
+    /// The black-box rewriter that follows instructions, where a mechanism of the run needs one.
+    pub instructed: Option<Arc<dyn TextGenerator>>,
     /// The language model whose logits are seen, where a mechanism of the run needs one.
     pub language_model: Option<Arc<dyn LanguageModel>>,
     /// What the manifest says of them.
@@ -57,6 +62,7 @@ impl Models {
             encoder: tokens.clone(),
             tokens,
             generator: None,
+            instructed: None,
             language_model: None,
             records: shipped("builtin/encoder/"),
             servers: Vec::new(),
@@ -64,21 +70,35 @@ impl Models {
         models.load_encoder(&Spec::parse("--encoder", &config.encoder)?, access)?;
         let needs = needs(config)?;
         let spec = Spec::parse("--llm", &config.llm)?;
-        if needs.is_empty() {
-            // A wrong name is a mistake even where nothing would use it.
-            spec.check_name()?;
-        } else {
+        // A wrong name is a mistake even where nothing would use it.
+        spec.check_name()?;
+        if spec.target == Target::Automatic {
+            models.load_defaults(&needs, access)?;
+        } else if !needs.is_empty() {
             models.load_language_model(&spec, access)?;
             models.check(&spec, &needs)?;
         }
         Ok(models)
     }
 
+    /// The model in the binary for what it can serve, a small language model for the rest.
+    fn load_defaults(&mut self, needs: &[(&str, Rewriter)], access: &Access) -> Result<()> {
+        if needs.iter().any(|(_, need)| *need != Rewriter::Generator) {
+            let spec = Spec::parse("--llm", DEFAULT_LANGUAGE_MODEL)?;
+            self.load_language_model(&spec, access)?;
+            self.generator = None;
+        }
+        if needs.iter().any(|(_, need)| *need == Rewriter::Generator) {
+            self.load_language_model(&Spec::parse("--llm", "builtin")?, access)?;
+        }
+        Ok(())
+    }
+
     fn load_encoder(&mut self, spec: &Spec, access: &Access) -> Result<()> {
         spec.takes(&[])?;
         spec.check_name()?;
         match &spec.target {
-            Target::Builtin => {}
+            Target::Builtin | Target::Automatic => {}
             Target::Server(address) => {
                 let server = Arc::new(Http::open_encoder(address, server_options(access)?)?);
                 self.records.push(server_record(&server));
@@ -94,9 +114,8 @@ impl Models {
     }
 
     fn load_language_model(&mut self, spec: &Spec, access: &Access) -> Result<()> {
-        spec.check_name()?;
         match &spec.target {
-            Target::Builtin => {
+            Target::Builtin | Target::Automatic => {
                 self.generator = Some(Arc::new(builtin::infill(spec.infill()?)?));
                 self.records.extend(shipped("builtin/infill/"));
             }
@@ -104,7 +123,8 @@ impl Models {
                 let server = Arc::new(Http::open(address, server_options(access)?)?);
                 self.records.push(server_record(&server));
                 self.servers.push(server.clone());
-                self.generator = Some(server);
+                self.generator = Some(server.clone());
+                self.instructed = Some(server);
             }
             Target::Stored(name) => {
                 let (checkpoint, resolved) = self.open(name, access)?;
@@ -118,7 +138,9 @@ impl Models {
                     logit_moments: resolved.card.and_then(|card| card.logit_moments),
                 };
                 let model = Arc::new(LocalModel::load(checkpoint, options)?);
-                self.generator = Some(Arc::new(Sampler(model.clone())));
+                let sampler = Arc::new(Sampler(model.clone()));
+                self.generator = Some(sampler.clone());
+                self.instructed = Some(sampler);
                 self.language_model = Some(model);
             }
         }
@@ -147,7 +169,7 @@ impl Models {
             let (served, what) = match need {
                 Rewriter::Nothing | Rewriter::Generator => (true, ""),
                 Rewriter::InstructedGenerator => (
-                    self.language_model.is_some() || matches!(spec.target, Target::Server(_)),
+                    self.instructed.is_some(),
                     "a language model that follows instructions",
                 ),
                 Rewriter::LanguageModel => (
@@ -164,14 +186,18 @@ impl Models {
         Ok(())
     }
 
-    /// What mechanisms on a data set of these distinct texts are built from.
+    /// What a mechanism that rewrites so is built from, on a data set of these distinct texts.
     #[must_use]
-    pub fn context(&self, texts: Arc<[String]>) -> Context {
+    pub fn context(&self, rewriter: Rewriter, texts: Arc<[String]>) -> Context {
+        let generator = match rewriter {
+            Rewriter::InstructedGenerator => &self.instructed,
+            _ => &self.generator,
+        };
         Context {
             texts,
             tokens: self.tokens.clone(),
             encoder: self.encoder.clone(),
-            generator: self.generator.clone(),
+            generator: generator.clone(),
             language_model: self.language_model.clone(),
         }
     }

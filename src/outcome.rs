@@ -4,6 +4,8 @@ use teda_core::estimator::{self, Level, binomial};
 use teda_core::{Privacy, Result, Tally, Verdict};
 use teda_results::{Cell, CellPlan};
 
+use crate::explanation;
+
 /// The results of all cells, `[cells]` of each input.
 ///
 /// # Errors
@@ -32,7 +34,8 @@ fn judge_cell(plan: &CellPlan, tally: &Tally, seconds: Option<f64>) -> Result<Ce
         delta: plan.claimed_delta.unwrap_or(0.0),
     });
     let trials = tally.trials();
-    Ok(Cell {
+    let verdict = Verdict::on(claim, bound, plan.delta);
+    let mut cell = Cell {
         dataset: plan.dataset.clone(),
         mechanism: plan.mechanism.clone(),
         epsilon: plan.epsilon,
@@ -52,7 +55,10 @@ fn judge_cell(plan: &CellPlan, tally: &Tally, seconds: Option<f64>) -> Result<Ce
         empirical_epsilon: bound.epsilon,
         ceiling: bound.ceiling,
         claimed_epsilon: plan.claimed_epsilon,
-        verdict: Verdict::on(claim, bound, plan.delta).name().to_owned(),
+        verdict: verdict.name().to_owned(),
         seconds,
-    })
+        explanation: String::new(),
+    };
+    cell.explanation = explanation::of(&cell, verdict);
+    Ok(cell)
 }

@@ -4,17 +4,21 @@
 //! series into a *cell*, the row of the result table.
 
 use std::cell::OnceCell;
+use std::ops::Range;
 use std::sync::Arc;
 
 use ndarray::Array2;
 use rayon::prelude::*;
 use teda_core::sampling::TransitionSampler;
-use teda_core::{Encoder, Error, Lengths, Mechanism, Privacy, Result, Seed, Settings};
+use teda_core::{
+    Encoder, Error, Lengths, Mechanism, Neighbours, Privacy, Result, Seed, Settings,
+};
 use teda_datasets::Dataset;
 use teda_mechanisms::registry::{self, Entry};
 
 use crate::config::Config;
 use crate::models::Models;
+use crate::neighbours::OneToken;
 
 /// A data set with what every cell on it shares.
 pub struct Corpus {
@@ -24,6 +28,8 @@ pub struct Corpus {
     pub texts: Arc<[String]>,
     /// Their sentence vectors, `[texts × dimension]`.
     pub vectors: Arc<Array2<f32>>,
+    /// Texts of the data set that no set of a derived corpus stands for.
+    left_out: usize,
 }
 
 impl Corpus {
@@ -33,12 +39,29 @@ impl Corpus {
     /// Where the encoder fails.
     pub fn new(dataset: Dataset, encoder: &dyn Encoder) -> Result<Self> {
         let texts: Arc<[String]> = dataset.texts.clone().into();
-        let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let vectors = Arc::new(encoder.encode(&borrowed)?);
         Ok(Self {
+            vectors: embed(&texts, encoder)?,
             dataset,
             texts,
-            vectors,
+            left_out: 0,
+        })
+    }
+
+    /// Sets of `k` texts each that were derived from the texts of `source`.
+    ///
+    /// # Errors
+    /// Where the encoder fails.
+    pub fn derived(
+        source: &Self,
+        k: usize,
+        texts: Arc<[String]>,
+        encoder: &dyn Encoder,
+    ) -> Result<Self> {
+        Ok(Self {
+            dataset: source.dataset.clone(),
+            vectors: embed(&texts, encoder)?,
+            left_out: source.texts.len() - texts.len() / k,
+            texts,
         })
     }
 }
@@ -59,6 +82,7 @@ impl Corpus {
             (d.empty, "empty"),
             (d.outside_length, "too short or too long"),
             (d.beyond_limit, "beyond --limit"),
+            (self.left_out, "without one-token neighbours"),
         ] {
             if count > 0 {
                 line += &format!(", {count} {what}");
@@ -66,6 +90,11 @@ impl Corpus {
         }
         line
     }
+}
+
+fn embed(texts: &[String], encoder: &dyn Encoder) -> Result<Arc<Array2<f32>>> {
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    Ok(Arc::new(encoder.encode(&texts)?))
 }
 
 /// One line of releases: a mechanism at one ε on one data set with one way of drawing candidates.
@@ -82,6 +111,8 @@ pub struct Series {
     pub k: usize,
     /// Sampling temperature of the sets.
     pub lambda: f64,
+    /// Whether the corpus holds whole sets, one of which is drawn, and no single texts.
+    pub in_sets: bool,
     /// What the mechanism claims between the texts of this audit.
     pub claim: Option<Privacy>,
     /// The node of the seed tree whose children are the trials.
@@ -104,27 +135,19 @@ impl Plan {
     ///
     /// # Errors
     /// Usage, from a mechanism's construction or an impossible k.
-    pub fn new(config: &Config, corpora: Vec<Corpus>, models: &Models) -> Result<Self> {
+    pub fn new(config: &Config, datasets: Vec<Corpus>, models: &Models) -> Result<Self> {
+        let stages = Stages::new(config, datasets, models)?;
         let mut series = Vec::new();
-        for (index, corpus) in corpora.iter().enumerate() {
+        for dataset in stages.datasets() {
             for name in &config.mechanisms {
                 let entry = registry::entry(name)?;
-                let build = Build {
-                    config,
-                    settings: config.settings(entry)?,
-                    context: models.context(corpus.texts.clone()),
-                    corpus,
-                    index,
-                    entry,
-                    lengths: OnceCell::new(),
-                };
+                let builds: Vec<Build<'_>> = dataset
+                    .clone()
+                    .map(|index| Build::new(config, entry, &stages.corpora[index], index, models))
+                    .collect::<Result<_>>()?;
                 for epsilon in grid(entry, config) {
-                    for k in &config.ks {
-                        for lambda in &config.lambdas {
-                            TransitionSampler::new(corpus.vectors.view(), *k, *lambda)
-                                .map_err(|e| e.context(&corpus.dataset.name))?;
-                            series.push(build.series(epsilon, *k, *lambda)?);
-                        }
+                    for (k, lambda, stage) in stages.settings(config) {
+                        series.push(builds[stage].series(epsilon, k, lambda)?);
                     }
                 }
             }
@@ -133,7 +156,7 @@ impl Plan {
             return Err(Error::usage("nothing to audit: no mechanism was named"));
         }
         Ok(Self {
-            corpora,
+            corpora: stages.corpora,
             series,
             attacks: config.attacks.clone(),
         })
@@ -161,6 +184,68 @@ fn grid(entry: &Entry, config: &Config) -> Vec<Option<f64>> {
     }
 }
 
+/// The corpora that trials run on: the data sets themselves, or for one-token neighbours the sets that
+/// were derived from each for every k and λ.
+struct Stages {
+    corpora: Vec<Corpus>,
+    /// Corpora of one data set.
+    each: usize,
+}
+
+impl Stages {
+    fn new(config: &Config, datasets: Vec<Corpus>, models: &Models) -> Result<Self> {
+        if config.neighbours != Neighbours::OneToken {
+            for corpus in &datasets {
+                for k in &config.ks {
+                    for lambda in &config.lambdas {
+                        TransitionSampler::new(corpus.vectors.view(), *k, *lambda)
+                            .map_err(|e| e.context(&corpus.dataset.name))?;
+                    }
+                }
+            }
+            return Ok(Self {
+                corpora: datasets,
+                each: 1,
+            });
+        }
+        let one_token = OneToken::new(&*models.tokens);
+        let mut corpora = Vec::new();
+        for corpus in &datasets {
+            for k in &config.ks {
+                for lambda in &config.lambdas {
+                    let seed = Seed::root(config.seed)
+                        .named(&corpus.dataset.sha256)
+                        .named("one-token")
+                        .named(&format!("k={k},lambda={lambda}"));
+                    corpora.push(one_token.corpus(corpus, *k, *lambda, seed, &*models.encoder)?);
+                }
+            }
+        }
+        Ok(Self {
+            corpora,
+            each: config.ks.len() * config.lambdas.len(),
+        })
+    }
+
+    /// The corpora of each data set.
+    fn datasets(&self) -> impl Iterator<Item = Range<usize>> {
+        let each = self.each;
+        (0..self.corpora.len() / each).map(move |dataset| dataset * each..(dataset + 1) * each)
+    }
+
+    /// Every k and λ, with the place of its corpus among those of a data set.
+    fn settings(&self, config: &Config) -> Vec<(usize, f64, usize)> {
+        let pairs = config
+            .ks
+            .iter()
+            .flat_map(|k| config.lambdas.iter().map(move |lambda| (*k, *lambda)));
+        pairs
+            .enumerate()
+            .map(|(place, (k, lambda))| (k, lambda, if self.each == 1 { 0 } else { place }))
+            .collect()
+    }
+}
+
 /// What all series of one mechanism on one data set are built from.
 struct Build<'a> {
     config: &'a Config,
@@ -173,7 +258,25 @@ struct Build<'a> {
     lengths: OnceCell<Option<Lengths>>,
 }
 
-impl Build<'_> {
+impl<'a> Build<'a> {
+    fn new(
+        config: &'a Config,
+        entry: &'static Entry,
+        corpus: &'a Corpus,
+        index: usize,
+        models: &Models,
+    ) -> Result<Self> {
+        Ok(Self {
+            config,
+            settings: config.settings(entry)?,
+            context: models.context(entry.rewriter, corpus.texts.clone()),
+            corpus,
+            index,
+            entry,
+            lengths: OnceCell::new(),
+        })
+    }
+
     fn series(&self, epsilon: Option<f64>, k: usize, lambda: f64) -> Result<Series> {
         let mechanism = self
             .entry
@@ -205,6 +308,7 @@ impl Build<'_> {
             epsilon,
             k,
             lambda,
+            in_sets: neighbours == Neighbours::OneToken,
             claim,
             seed,
         })

@@ -179,12 +179,16 @@ impl Prepared {
             .collect()
     }
 
+    /// One record a data set, however many corpora were derived from it.
     fn dataset_records(&self) -> Vec<DatasetRecord> {
-        self.plan
-            .corpora
-            .iter()
-            .map(|corpus| dataset_record(&corpus.dataset))
-            .collect()
+        let mut records: Vec<DatasetRecord> = Vec::new();
+        for corpus in &self.plan.corpora {
+            let record = dataset_record(&corpus.dataset);
+            if records.last() != Some(&record) {
+                records.push(record);
+            }
+        }
+        records
     }
 }
 
@@ -199,7 +203,7 @@ pub fn mechanism(config: &Config, access: &Access) -> Result<Box<dyn Mechanism>>
     let entry = registry::entry(&config.mechanisms[0])?;
     let epsilon = config.epsilons.as_ref().map(|epsilons| epsilons[0]);
     entry.instance(
-        &models.context(dataset.texts.into()),
+        &models.context(entry.rewriter, dataset.texts.into()),
         epsilon,
         &config.settings(entry)?,
     )

@@ -3,6 +3,7 @@
 use teda_results::Cell;
 
 use crate::cli::output::{lines, table};
+use crate::explanation;
 
 /// One line a cell, and what the columns mean. The same bytes for the same cells.
 #[must_use]
@@ -40,16 +41,23 @@ pub fn render(cells: &[Cell]) -> String {
             cell.verdict.clone(),
         ]);
     }
-    lines(&table) + &legend(cells)
+    lines(&table) + &legend(cells) + &sentences(cells)
+}
+
+/// What the verdicts say: of each mechanism and verdict, the cell that shows most.
+fn sentences(cells: &[Cell]) -> String {
+    explanation::telling(cells)
+        .into_iter()
+        .map(|cell| format!("\n{}: {}.", cell.verdict, cell.explanation))
+        .collect::<String>()
+        + "\n"
 }
 
 fn legend(cells: &[Cell]) -> String {
     let Some(cell) = cells.first() else {
         return String::new();
     };
-    // 1 − 0.01 is 0.99 only after rounding: print the level as it was meant.
-    let confidence = format!("{:.4}", 100.0 * (1.0 - cell.alpha));
-    let confidence = confidence.trim_end_matches('0').trim_end_matches('.');
+    let confidence = explanation::confidence(cell.alpha);
     format!(
         "\nempirical ε: lower bound between {} at {confidence} % confidence (two-sided; estimator {}, δ = {}).\n\
          ceiling: the bound if every guess had been right. claim: what the mechanism claims between such texts, - where nothing.\n",

@@ -44,8 +44,7 @@ pub fn run(
 ) -> Result<Vec<Trial>> {
     let seeds =
         |role| -> Vec<Seed> { numbers.clone().map(|t| series.seed.role(t, role)).collect() };
-    let sampler = TransitionSampler::new(corpus.vectors.view(), series.k, series.lambda)?;
-    let sets = sampler.draw(&seeds(Role::Candidates));
+    let sets = candidate_sets(series, corpus, &seeds(Role::Candidates))?;
     let secrets: Vec<usize> = seeds(Role::Secret)
         .iter()
         .map(|seed| seed.stream().below(series.k))
@@ -84,6 +83,20 @@ pub fn run(
             guesses: guesses.iter().map(|attack| attack[row]).collect(),
         })
         .collect())
+}
+
+/// One candidate set a seed, `[seeds × k]`.
+fn candidate_sets(series: &Series, corpus: &Corpus, seeds: &[Seed]) -> Result<Vec<usize>> {
+    if series.in_sets {
+        let sets = corpus.texts.len() / series.k;
+        let of = |seed: &Seed| {
+            let first = seed.stream().below(sets) * series.k;
+            first..first + series.k
+        };
+        return Ok(seeds.iter().flat_map(of).collect());
+    }
+    let sampler = TransitionSampler::new(corpus.vectors.view(), series.k, series.lambda)?;
+    Ok(sampler.draw(seeds))
 }
 
 /// Why a release is none: its own failure, or an empty text.

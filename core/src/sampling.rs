@@ -22,7 +22,7 @@
 use ndarray::{ArrayView1, ArrayView2};
 use pulp::Arch;
 
-use crate::{Error, Result, Seed};
+use crate::{Error, Result, Seed, Stream};
 
 /// Sets drawn in one pass over the texts, so that their vectors are read from memory once.
 const SETS_PER_PASS: usize = 16;
@@ -67,18 +67,37 @@ impl<'a> TransitionSampler<'a> {
     /// One set a seed, in the order drawn, concatenated: `[seeds × k]`.
     #[must_use]
     pub fn draw(&self, seeds: &[Seed]) -> Vec<usize> {
+        let texts = self.vectors.nrows();
+        let begin = |seed: &Seed| {
+            let mut stream = seed.stream();
+            (stream.below(texts), stream)
+        };
         seeds
             .chunks(SETS_PER_PASS)
-            .flat_map(|pass| self.draw_pass(pass))
+            .flat_map(|pass| self.draw_pass(pass.iter().map(begin).collect()))
             .collect()
     }
 
-    fn draw_pass(&self, seeds: &[Seed]) -> Vec<usize> {
+    /// The same with the first candidate of each set given instead of drawn, one a seed.
+    #[must_use]
+    pub fn draw_after(&self, firsts: &[usize], seeds: &[Seed]) -> Vec<usize> {
+        let begun: Vec<_> = firsts.iter().copied().zip(seeds).collect();
+        begun
+            .chunks(SETS_PER_PASS)
+            .flat_map(|pass| {
+                let pass = pass.iter().map(|(first, seed)| (*first, seed.stream()));
+                self.draw_pass(pass.collect())
+            })
+            .collect()
+    }
+
+    /// Sets that begin with these candidates, drawn on with these streams.
+    fn draw_pass(&self, begun: Vec<(usize, Stream)>) -> Vec<usize> {
         let texts = self.vectors.nrows();
-        let mut streams: Vec<_> = seeds.iter().map(Seed::stream).collect();
-        let mut sets: Vec<usize> = Vec::with_capacity(seeds.len() * self.k);
-        for stream in &mut streams {
-            sets.push(stream.below(texts));
+        let (firsts, mut streams): (Vec<usize>, Vec<Stream>) = begun.into_iter().unzip();
+        let mut sets: Vec<usize> = Vec::with_capacity(firsts.len() * self.k);
+        for first in &firsts {
+            sets.push(*first);
             sets.resize(sets.len() + self.k - 1, usize::MAX);
         }
         if self.lambda == 0.0 {
@@ -90,8 +109,8 @@ impl<'a> TransitionSampler<'a> {
             return sets;
         }
         let dimension = self.vectors.ncols();
-        let mut sums = vec![0.0_f64; seeds.len() * dimension];
-        let mut log_weights = vec![0.0_f64; seeds.len() * texts];
+        let mut sums = vec![0.0_f64; firsts.len() * dimension];
+        let mut log_weights = vec![0.0_f64; firsts.len() * texts];
         for drawn in 1..self.k {
             for (sum, set) in sums.chunks_mut(dimension.max(1)).zip(sets.chunks(self.k)) {
                 let newest = self.vectors.row(set[drawn - 1]);

@@ -53,6 +53,9 @@ pub struct Cell {
     pub verdict: String,
     /// Wall-clock seconds spent on the cell; none where they are not known (a resumed run).
     pub seconds: Option<f64>,
+    /// What the verdict says, in one sentence for people who are not statisticians.
+    #[serde(default)]
+    pub explanation: String,
 }
 
 impl Cell {
@@ -108,6 +111,7 @@ impl Cell {
             ceiling: 7.5427,
             claimed_epsilon: Some(2.0),
             verdict: "consistent".into(),
+            explanation: "it holds".into(),
             seconds: Some(41.2),
         }
     }
@@ -124,7 +128,7 @@ mod tests {
             r#""neighbours":"one-token","k":2,"lambda":-10000.0,"attack":"embedding","#,
             r#""trials":10000,"hits":6123,"failed":0,"success_rate":0.6123,"success_lower":0.5996,"#,
             r#""alpha":0.01,"delta":0.0,"estimator":"clopper-pearson","empirical_epsilon":0.4,"#,
-            r#""ceiling":7.5427,"claimed_epsilon":2.0,"verdict":"consistent","seconds":41.2}"#
+            r#""ceiling":7.5427,"claimed_epsilon":2.0,"verdict":"consistent","seconds":41.2,"explanation":"it holds"}"#
         );
         assert_eq!(serde_json::to_string(&Cell::example()).unwrap(), expected);
         let none = Cell {

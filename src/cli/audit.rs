@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{Args, ValueEnum};
 use teda_core::{Error, Neighbours, Result};
 use teda_datasets::Request;
+use teda_mechanisms::registry;
 use teda_models::http::Budget;
 
 use super::Outcome;
@@ -22,7 +23,7 @@ use crate::run::{Ended, Pace, Prepared, resume};
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Arguments {
-    /// Mechanisms to audit (see `teda list mechanisms`)
+    /// Mechanisms to audit (see `teda list mechanisms`); `all` for every one
     #[arg(
         long,
         value_name = "NAME,…",
@@ -184,9 +185,10 @@ pub struct ModelArguments {
     /// server (http://…/v1?model=NAME)
     #[arg(long, value_name = "MODEL", default_value = "builtin")]
     pub encoder: String,
-    /// Language model that mechanisms rewrite with: builtin (or builtin:mask=SHARE,rounds=N), a model of
-    /// `teda models list` (:chat=no leaves its chat template out), a repository of the hub, a path, or a server
-    #[arg(long, value_name = "MODEL", default_value = "builtin")]
+    /// Language model that mechanisms rewrite with: auto (builtin where it can serve, else smollm2-135m),
+    /// builtin (or builtin:mask=SHARE,rounds=N), a model of `teda models list` (:chat=no leaves its chat
+    /// template out), a repository of the hub, a path, or a server
+    #[arg(long, value_name = "MODEL", default_value = "auto")]
     pub llm: String,
     #[command(flatten)]
     access: AccessArguments,
@@ -283,12 +285,15 @@ impl SpeedArguments {
 enum Relation {
     /// Any two texts of the data set (TeDA)
     AnyTexts,
+    /// A text and copies of it with another word at one place: what token-level claims speak of
+    OneToken,
 }
 
 impl From<Relation> for Neighbours {
     fn from(relation: Relation) -> Self {
         match relation {
             Relation::AnyTexts => Self::AnyTexts,
+            Relation::OneToken => Self::OneToken,
         }
     }
 }
@@ -370,8 +375,16 @@ impl Arguments {
             shard: self.shard,
             ..self
                 .model
-                .config(self.mech.clone(), self.epsilon.clone(), datasets)
+                .config(self.mechanisms(), self.epsilon.clone(), datasets)
         }
+    }
+
+    /// The mechanisms by name, `all` spelled out.
+    fn mechanisms(&self) -> Vec<String> {
+        if self.mech == ["all"] {
+            return registry::ALL.iter().map(|entry| entry.name.to_owned()).collect();
+        }
+        self.mech.clone()
     }
 
     fn say_where(&self, directory: &Path) {

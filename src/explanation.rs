@@ -1,0 +1,137 @@
+//! What a verdict says, for people who are not statisticians.
+
+use teda_core::Verdict;
+use teda_results::Cell;
+
+/// One sentence on a cell: what was shown, at which confidence, and how it compares with the claim.
+#[must_use]
+pub fn of(cell: &Cell, verdict: Verdict) -> String {
+    let who = name(cell);
+    let leak = number(cell.empirical_epsilon);
+    let confidence = confidence(cell.alpha);
+    let claim = cell.claimed_epsilon.map(number).unwrap_or_default();
+    let texts = match cell.neighbours.as_str() {
+        "one-token" => "some pair of texts that differ in one token",
+        _ => "some pair of these texts",
+    };
+    let shown = if cell.empirical_epsilon > 0.0 {
+        format!("at {confidence} % confidence {who} leaks at least ε = {leak} between {texts}")
+    } else {
+        format!("the {} attack found no leak of {who} at {confidence} % confidence", cell.attack)
+    };
+    match verdict {
+        Verdict::Violation => format!("{shown}; it claims {claim}"),
+        Verdict::Consistent if cell.empirical_epsilon > 0.0 => {
+            format!("{shown}, within the {claim} that it claims; a cleverer attack may find more")
+        }
+        Verdict::Consistent => {
+            format!("{shown}, which does not prove its claim of {claim}; a cleverer attack may find one")
+        }
+        Verdict::Saturated => format!(
+            "{shown}; its claim of {claim} is out of reach, since {} trials can show {} at most",
+            cell.trials,
+            number(cell.ceiling)
+        ),
+        Verdict::NoClaim => format!("{shown}; between such texts it claims nothing"),
+    }
+}
+
+/// The level of a cell's confidence in per cent, as it was meant: 1 − 0.01 is 0.99 only after
+/// rounding.
+#[must_use]
+pub fn confidence(alpha: f64) -> String {
+    let text = format!("{:.4}", 100.0 * (1.0 - alpha));
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Of each mechanism and verdict, the cell that shows most, in the order of the cells.
+#[must_use]
+pub fn telling(cells: &[Cell]) -> Vec<&Cell> {
+    let mut telling: Vec<&Cell> = Vec::new();
+    for cell in cells {
+        let same = |other: &&mut &Cell| {
+            other.mechanism == cell.mechanism && other.verdict == cell.verdict
+        };
+        match telling.iter_mut().find(same) {
+            Some(other) if other.empirical_epsilon < cell.empirical_epsilon => *other = cell,
+            Some(_) => {}
+            None => telling.push(cell),
+        }
+    }
+    telling
+}
+
+fn name(cell: &Cell) -> String {
+    let at = cell.epsilon.map(|epsilon| {
+        let unit = cell.epsilon_unit.as_deref().unwrap_or("text");
+        let per = if unit == "text" { String::new() } else { format!(" per {unit}") };
+        format!(" (nominal ε = {epsilon}{per})")
+    });
+    cell.mechanism.clone() + &at.unwrap_or_default()
+}
+
+/// At most four significant digits, rounded down: a bound is never said to be more than it is.
+fn number(value: f64) -> String {
+    if value >= 1000.0 {
+        return format!("{}", value.floor());
+    }
+    let scale = if value >= 10.0 { 100.0 } else { 1000.0 };
+    format!("{}", (value * scale).floor() / scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(empirical: f64, claim: Option<f64>, verdict: Verdict) -> Cell {
+        Cell {
+            dataset: "snips".into(),
+            mechanism: "krr".into(),
+            epsilon: Some(2.0),
+            epsilon_unit: Some("text".into()),
+            neighbours: "any-texts".into(),
+            k: 2,
+            lambda: 0.0,
+            attack: "embedding".into(),
+            trials: 500,
+            hits: 400,
+            failed: 0,
+            success_rate: 0.8,
+            success_lower: 0.75,
+            alpha: 0.01,
+            delta: 0.0,
+            estimator: "teda".into(),
+            empirical_epsilon: empirical,
+            ceiling: 4.5419,
+            claimed_epsilon: claim,
+            verdict: verdict.name().into(),
+            seconds: None,
+            explanation: String::new(),
+        }
+    }
+
+    #[test]
+    fn every_verdict_has_its_sentence() {
+        let say = |empirical, claim, verdict| of(&cell(empirical, claim, verdict), verdict);
+        assert_eq!(
+            say(3.1149, Some(2.0), Verdict::Violation),
+            "at 99 % confidence krr (nominal ε = 2) leaks at least ε = 3.114 between some pair of these texts; it claims 2"
+        );
+        assert!(say(1.5, Some(2.0), Verdict::Consistent).contains("within the 2 that it claims"));
+        assert!(say(0.0, Some(2.0), Verdict::Consistent).contains("does not prove its claim of 2"));
+        let saturated = say(2.61, Some(8300.0), Verdict::Saturated);
+        assert!(saturated.ends_with("its claim of 8300 is out of reach, since 500 trials can show 4.541 at most"));
+        assert!(say(0.02, None, Verdict::NoClaim).ends_with("it claims nothing"));
+    }
+
+    #[test]
+    fn the_most_telling_cells_are_kept_in_order() {
+        let cells = [
+            cell(0.1, None, Verdict::NoClaim),
+            cell(3.0, Some(2.0), Verdict::Violation),
+            cell(0.2, None, Verdict::NoClaim),
+        ];
+        let kept: Vec<f64> = telling(&cells).iter().map(|c| c.empirical_epsilon).collect();
+        assert_eq!(kept, [0.2, 3.0]);
+    }
+}
