@@ -17,7 +17,10 @@ pub fn of(cell: &Cell, verdict: Verdict) -> String {
     let shown = if cell.empirical_epsilon > 0.0 {
         format!("at {confidence} % confidence {who} leaks at least ε = {leak} between {texts}")
     } else {
-        format!("the {} attack found no leak of {who} at {confidence} % confidence", cell.attack)
+        format!(
+            "the {} attack found no leak of {who} at {confidence} % confidence",
+            cell.attack
+        )
     };
     match verdict {
         Verdict::Violation => format!("{shown}; it claims {claim}"),
@@ -25,7 +28,9 @@ pub fn of(cell: &Cell, verdict: Verdict) -> String {
             format!("{shown}, within the {claim} that it claims; a cleverer attack may find more")
         }
         Verdict::Consistent => {
-            format!("{shown}, which does not prove its claim of {claim}; a cleverer attack may find one")
+            format!(
+                "{shown}, which does not prove its claim of {claim}; a cleverer attack may find one"
+            )
         }
         Verdict::Saturated => format!(
             "{shown}; its claim of {claim} is out of reach, since {} trials can show {} at most",
@@ -49,9 +54,8 @@ pub fn confidence(alpha: f64) -> String {
 pub fn telling(cells: &[Cell]) -> Vec<&Cell> {
     let mut telling: Vec<&Cell> = Vec::new();
     for cell in cells {
-        let same = |other: &&mut &Cell| {
-            other.mechanism == cell.mechanism && other.verdict == cell.verdict
-        };
+        let same =
+            |other: &&mut &Cell| other.mechanism == cell.mechanism && other.verdict == cell.verdict;
         match telling.iter_mut().find(same) {
             Some(other) if other.empirical_epsilon < cell.empirical_epsilon => *other = cell,
             Some(_) => {}
@@ -64,7 +68,11 @@ pub fn telling(cells: &[Cell]) -> Vec<&Cell> {
 fn name(cell: &Cell) -> String {
     let at = cell.epsilon.map(|epsilon| {
         let unit = cell.epsilon_unit.as_deref().unwrap_or("text");
-        let per = if unit == "text" { String::new() } else { format!(" per {unit}") };
+        let per = if unit == "text" {
+            String::new()
+        } else {
+            format!(" per {unit}")
+        };
         format!(" (nominal ε = {epsilon}{per})")
     });
     cell.mechanism.clone() + &at.unwrap_or_default()
@@ -120,7 +128,9 @@ mod tests {
         assert!(say(1.5, Some(2.0), Verdict::Consistent).contains("within the 2 that it claims"));
         assert!(say(0.0, Some(2.0), Verdict::Consistent).contains("does not prove its claim of 2"));
         let saturated = say(2.61, Some(8300.0), Verdict::Saturated);
-        assert!(saturated.ends_with("its claim of 8300 is out of reach, since 500 trials can show 4.541 at most"));
+        assert!(saturated.ends_with(
+            "its claim of 8300 is out of reach, since 500 trials can show 4.541 at most"
+        ));
         assert!(say(0.02, None, Verdict::NoClaim).ends_with("it claims nothing"));
     }
 
@@ -131,7 +141,10 @@ mod tests {
             cell(3.0, Some(2.0), Verdict::Violation),
             cell(0.2, None, Verdict::NoClaim),
         ];
-        let kept: Vec<f64> = telling(&cells).iter().map(|c| c.empirical_epsilon).collect();
+        let kept: Vec<f64> = telling(&cells)
+            .iter()
+            .map(|c| c.empirical_epsilon)
+            .collect();
         assert_eq!(kept, [0.2, 3.0]);
     }
 }

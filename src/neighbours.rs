@@ -148,9 +148,8 @@ impl<'a> OneToken<'a> {
                 })
                 .collect();
             let written: Vec<String> = members.iter().map(|m| self.tokens.detokenize(m)).collect();
-            let read_back = |(text, tokens): (&String, &Vec<u32>)| {
-                self.tokens.tokenize(text) == *tokens
-            };
+            let read_back =
+                |(text, tokens): (&String, &Vec<u32>)| self.tokens.tokenize(text) == *tokens;
             if written.iter().zip(&members).all(read_back) {
                 texts.extend(written);
             }

@@ -10,9 +10,7 @@ use std::sync::Arc;
 use ndarray::Array2;
 use rayon::prelude::*;
 use teda_core::sampling::TransitionSampler;
-use teda_core::{
-    Encoder, Error, Lengths, Mechanism, Neighbours, Privacy, Result, Seed, Settings,
-};
+use teda_core::{Encoder, Error, Lengths, Mechanism, Neighbours, Privacy, Result, Seed, Settings};
 use teda_datasets::Dataset;
 use teda_mechanisms::registry::{self, Entry};
 

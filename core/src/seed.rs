@@ -181,15 +181,15 @@ impl Stream {
         last
     }
 
-    /// An index below `count` with probability ∝ exp(`log_weight`(index)), without a buffer: for
+    /// An index of `values` with probability ∝ exp(`log_weight`(value)), without a buffer: for
     /// distributions over a language model's whole vocabulary. A log weight may be −∞.
     ///
     /// The weights are exponentials to 10⁻¹⁵; their sums run over blocks of a fixed length.
     ///
     /// # Panics
     /// If no log weight is finite, or one is +∞ or NaN.
-    pub fn softmax_by(&mut self, count: usize, log_weight: impl Fn(usize) -> f64) -> usize {
-        softmax::draw(count, log_weight, || self.uniform())
+    pub fn softmax_over(&mut self, values: &[f32], log_weight: impl Fn(f32) -> f64) -> usize {
+        softmax::draw(values, log_weight, || self.uniform())
     }
 }
 

@@ -9,43 +9,39 @@
 //! computed again. Nothing is stored, and the processor's widest vectors are used; the operations,
 //! and with them the bits, are the same on all.
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 
 /// Values of a block.
 const BLOCK: usize = 512;
 /// Partial sums of a block.
 const LANES: usize = 8;
 
-/// An index below `count`; `uniform` gives one number in [0, 1).
+/// An index of `values` with probability ∝ exp(`log_weight`(value)); `uniform` gives one number in [0, 1).
 ///
 /// # Panics
 /// If no log weight is finite, or one is +∞ or NaN.
 pub(crate) fn draw(
-    count: usize,
-    log_weight: impl Fn(usize) -> f64,
+    values: &[f32],
+    log_weight: impl Fn(f32) -> f64,
     uniform: impl FnOnce() -> f64,
 ) -> usize {
-    let mut highest = f64::NEG_INFINITY;
-    let mut sums = Vec::with_capacity(count.div_ceil(BLOCK));
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            let mut tops = [f64::NEG_INFINITY; LANES];
-            for first in (0..count).step_by(LANES) {
-                for (lane, top) in tops.iter_mut().enumerate().take(count - first) {
-                    *top = top.max(log_weight(first + lane));
-                }
-            }
-            highest = tops.into_iter().fold(f64::NEG_INFINITY, f64::max);
-            for first in (0..count).step_by(BLOCK) {
-                sums.push(block(first, BLOCK.min(count - first), highest, &log_weight));
-            }
-        },
-    );
+    let arch = Arch::new();
+    let highest = arch.dispatch(Highest {
+        values,
+        log_weight: &log_weight,
+    });
+    let mut sums = Vec::with_capacity(values.len().div_ceil(BLOCK));
+    arch.dispatch(Sums {
+        values,
+        log_weight: &log_weight,
+        highest,
+        sums: &mut sums,
+    });
     let total: f64 = sums.iter().sum();
     assert!(
         highest.is_finite() && total.is_finite(),
-        "no finite log weight among {count} values, or one that is no number"
+        "no finite log weight among {} values, or one that is no number",
+        values.len()
     );
     let mut remaining = uniform() * total;
     let mut chosen = None;
@@ -57,12 +53,19 @@ pub(crate) fn draw(
         remaining -= sum;
     }
     let first = chosen.expect("the highest weight is 1") * BLOCK;
+    let mut weights = [0.0; BLOCK];
+    let block = &values[first..values.len().min(first + BLOCK)];
+    arch.dispatch(Weights {
+        values: block,
+        log_weight: &log_weight,
+        highest,
+        weights: &mut weights,
+    });
     let mut last = first;
-    for index in first..count.min(first + BLOCK) {
-        let weight = exp(log_weight(index) - highest);
-        if weight > 0.0 {
+    for (index, weight) in (first..).zip(&weights[..block.len()]) {
+        if *weight > 0.0 {
             last = index;
-            if remaining < weight {
+            if remaining < *weight {
                 break;
             }
             remaining -= weight;
@@ -72,20 +75,76 @@ pub(crate) fn draw(
     last
 }
 
-/// The sum of a block's weights.
-#[inline(always)]
-fn block(first: usize, length: usize, highest: f64, log_weight: &impl Fn(usize) -> f64) -> f64 {
-    let mut lanes = [0.0; LANES];
-    let whole = length / LANES * LANES;
-    for start in (first..first + whole).step_by(LANES) {
-        for (lane, sum) in lanes.iter_mut().enumerate() {
-            *sum += exp(log_weight(start + lane) - highest);
+/// The greatest log weight.
+struct Highest<'a, F> {
+    values: &'a [f32],
+    log_weight: &'a F,
+}
+
+impl<F: Fn(f32) -> f64> WithSimd for Highest<'_, F> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        let (chunks, rest) = self.values.as_chunks::<LANES>();
+        let mut tops = [f64::NEG_INFINITY; LANES];
+        for chunk in chunks {
+            for (top, value) in tops.iter_mut().zip(chunk) {
+                let weight = (self.log_weight)(*value);
+                *top = if weight > *top { weight } else { *top };
+            }
+        }
+        let rest = rest.iter().map(|value| (self.log_weight)(*value));
+        rest.chain(tops).fold(f64::NEG_INFINITY, f64::max)
+    }
+}
+
+/// The sums of the weights of every block.
+struct Sums<'a, F> {
+    values: &'a [f32],
+    log_weight: &'a F,
+    highest: f64,
+    sums: &'a mut Vec<f64>,
+}
+
+impl<F: Fn(f32) -> f64> WithSimd for Sums<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for block in self.values.chunks(BLOCK) {
+            let (chunks, rest) = block.as_chunks::<LANES>();
+            let mut lanes = [0.0; LANES];
+            for chunk in chunks {
+                for (sum, value) in lanes.iter_mut().zip(chunk) {
+                    *sum += exp((self.log_weight)(*value) - self.highest);
+                }
+            }
+            for (sum, value) in lanes.iter_mut().zip(rest) {
+                *sum += exp((self.log_weight)(*value) - self.highest);
+            }
+            self.sums.push(lanes.iter().sum());
         }
     }
-    for (lane, index) in (first + whole..first + length).enumerate() {
-        lanes[lane] += exp(log_weight(index) - highest);
+}
+
+/// The weights of one block.
+struct Weights<'a, F> {
+    values: &'a [f32],
+    log_weight: &'a F,
+    highest: f64,
+    weights: &'a mut [f64; BLOCK],
+}
+
+impl<F: Fn(f32) -> f64> WithSimd for Weights<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (weight, value) in self.weights.iter_mut().zip(self.values) {
+            *weight = exp((self.log_weight)(*value) - self.highest);
+        }
     }
-    lanes.iter().sum()
 }
 
 /// exp(x) for x ≤ 0, relative error below 10⁻¹⁵; 0 below −708. exp(x) = 2ⁿ·exp(r) with
@@ -165,11 +224,12 @@ mod tests {
             i if i % 2 == 0 => -4.0,
             _ => f64::NEG_INFINITY,
         };
+        let values: Vec<f32> = (0..count).map(|i| log_weight(i) as f32).collect();
         let mut stream = Seed::root(6).stream();
         let draws = 200_000;
         let mut counts = vec![0_u32; count];
         for _ in 0..draws {
-            counts[draw(count, log_weight, || stream.uniform())] += 1;
+            counts[draw(&values, f64::from, || stream.uniform())] += 1;
         }
         let total: f64 = (0..count).map(|i| log_weight(i).exp()).sum();
         let (mut chi, mut cells) = (0.0, 0.0);
@@ -188,20 +248,17 @@ mod tests {
 
     #[test]
     fn the_ends_of_the_interval_are_met() {
-        let weights = |i: usize| {
-            if (2..700).contains(&i) {
-                0.0
-            } else {
-                f64::NEG_INFINITY
-            }
-        };
-        assert_eq!(draw(1_000, weights, || 0.0), 2);
-        assert_eq!(draw(1_000, weights, || 1.0 - f64::EPSILON / 2.0), 699);
+        let mut values = vec![f32::NEG_INFINITY; 1_000];
+        values[2..700].fill(0.0);
+        assert_eq!(draw(&values, f64::from, || 0.0), 2);
+        assert_eq!(draw(&values, f64::from, || 1.0 - f64::EPSILON / 2.0), 699);
     }
 
     #[test]
     #[should_panic(expected = "no number")]
     fn a_weight_that_is_no_number_is_no_draw() {
-        draw(600, |i| if i == 7 { f64::NAN } else { 0.0 }, || 0.5);
+        let mut values = vec![0.0; 600];
+        values[7] = f32::NAN;
+        draw(&values, f64::from, || 0.5);
     }
 }

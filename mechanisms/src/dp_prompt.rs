@@ -139,8 +139,8 @@ impl DpPrompt {
         // A draw with scores moving by at most Δ is ε-DP at T = 2Δ/ε: once Δ/T = ε/2 for the weight
         // of v and once for the sum over all tokens.
         let temperature = 2.0 * f64::from(high - low) / self.epsilon;
-        stream.softmax_by(logits.len(), |v| {
-            f64::from(logits[v].clamp(low, high)) / temperature
+        stream.softmax_over(logits, |logit| {
+            f64::from(logit.clamp(low, high)) / temperature
         }) as u32
     }
 }

@@ -382,7 +382,10 @@ impl Arguments {
     /// The mechanisms by name, `all` spelled out.
     fn mechanisms(&self) -> Vec<String> {
         if self.mech == ["all"] {
-            return registry::ALL.iter().map(|entry| entry.name.to_owned()).collect();
+            return registry::ALL
+                .iter()
+                .map(|entry| entry.name.to_owned())
+                .collect();
         }
         self.mech.clone()
     }

@@ -80,7 +80,7 @@ fn measure(model: &dyn LanguageModel, texts: &[String]) -> Result<Moments> {
         all.sum += sum;
         all.squares += squares;
         drop(all);
-        stream.softmax_by(logits.len(), |i| f64::from(logits[i])) as u32
+        stream.softmax_over(logits, f64::from) as u32
     };
     let lanes: Vec<Lane<'_>> = texts
         .iter()

@@ -120,7 +120,9 @@ impl<'a> Worker<'a> {
             if self.lanes[lane].is_some() || tokens >= TOKENS {
                 continue;
             }
-            let ready = waiting.iter().position(|job| !self.is_about_to_be_read(*job));
+            let ready = waiting
+                .iter()
+                .position(|job| !self.is_about_to_be_read(*job));
             let Some(job) = ready.and_then(|place| waiting.remove(place)) else {
                 break;
             };

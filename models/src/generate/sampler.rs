@@ -35,7 +35,7 @@ impl<M: std::ops::Deref<Target: LanguageModel> + Send + Sync> TextGenerator for 
             })
             .collect();
         let choose = |logits: &mut [f32], stream: &mut Stream| {
-            stream.softmax_by(logits.len(), |i| f64::from(logits[i]) / temperature) as u32
+            stream.softmax_over(logits, |logit| f64::from(logit) / temperature) as u32
         };
         let mut answers = self.0.generate(prompt, &lanes, &choose)?.into_iter();
         Ok(queries

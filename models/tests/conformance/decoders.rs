@@ -151,9 +151,8 @@ fn sampled_continuations_are_the_same_bits_in_any_batch() {
                 longest: Longest::Tokens(3 + i as usize % 9),
             })
             .collect();
-        let sample = |logits: &mut [f32], stream: &mut Stream| {
-            stream.softmax_by(logits.len(), |i| f64::from(logits[i])) as u32
-        };
+        let sample =
+            |logits: &mut [f32], stream: &mut Stream| stream.softmax_over(logits, f64::from) as u32;
         let prompt = Prompt::new("Say : {}\nNow :");
         let run = |threads: usize, memory: usize, batch: usize| {
             let model = LocalModel::load(fixture.open("config.json"), plain(memory)).unwrap();
