@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
+use rayon::prelude::*;
 use teda_core::{Attack, Error, Mechanism, Result};
 use teda_datasets::Dataset;
 use teda_mechanisms::registry;
@@ -16,8 +17,12 @@ use crate::config::Config;
 use crate::driver::{Driver, State};
 use crate::finish;
 use crate::models::{self, Access, Models};
-use crate::plan::{Corpus, Plan};
+use crate::plan::{Corpus, Plan, Series};
 use crate::progress::Progress;
+use crate::trial;
+
+/// Trials a thread that a cost is estimated from: few, because a trial can take a second.
+const TIMED_TRIALS: u64 = 8;
 
 /// How fast a run goes and what it shows meanwhile; nothing here can change a result.
 pub struct Pace<'a> {
@@ -67,6 +72,35 @@ impl Prepared {
             models,
             plan,
         })
+    }
+
+    /// Seconds that each series of the plan will take, from a few of its trials timed here. Their
+    /// results are thrown away.
+    ///
+    /// # Errors
+    /// Those of the trials.
+    pub fn expected_seconds(&self) -> Result<Vec<f64>> {
+        let trials = self.config.trial_range();
+        let wanted = trials.end - trials.start;
+        let batches = rayon::current_num_threads() as u64;
+        let sample = TIMED_TRIALS.min(wanted.div_ceil(batches));
+        let attacks: Vec<Vec<Box<dyn Attack>>> = self
+            .plan
+            .corpora
+            .iter()
+            .map(|corpus| self.attacks(corpus))
+            .collect::<Result<_>>()?;
+        let time = |series: &Series| {
+            let started = Instant::now();
+            (0..batches).into_par_iter().try_for_each(|batch| {
+                let numbers = trials.start + batch * sample..trials.start + (batch + 1) * sample;
+                let corpus = &self.plan.corpora[series.corpus];
+                trial::run(series, corpus, &attacks[series.corpus], numbers).map(|_| ())
+            })?;
+            let share = wanted as f64 / (batches * sample) as f64;
+            Ok(started.elapsed().as_secs_f64() * share)
+        };
+        self.plan.series.iter().map(time).collect()
     }
 
     /// Runs everything into a new directory: `out`, or one named after time, mechanisms and data.

@@ -115,7 +115,7 @@ pub struct Arguments {
     /// No progress and no notes on standard error
     #[arg(long)]
     quiet: bool,
-    /// Shows the cells that would be computed and stops
+    /// Shows the cells that would be computed and how long that would take, and stops
     #[arg(long)]
     dry_run: bool,
 }
@@ -333,7 +333,7 @@ impl Arguments {
         } else {
             let prepared = Prepared::new(self.config(), &access)?;
             if self.dry_run {
-                print(&dry_run(&prepared, self.trials))?;
+                print(&dry_run(&prepared, self.trials)?)?;
                 return Ok(Outcome::Done);
             }
             if !self.quiet {
@@ -414,9 +414,10 @@ fn stop_on_interrupt() -> Result<Arc<AtomicBool>> {
     Ok(flag)
 }
 
-/// The cells that would be computed.
-fn dry_run(prepared: &Prepared, trials: u64) -> String {
+/// The cells that would be computed, and how long that would take here.
+fn dry_run(prepared: &Prepared, trials: u64) -> Result<String> {
     let plan = &prepared.plan;
+    let seconds = prepared.expected_seconds()?;
     let mut cells = table([
         "data set",
         "texts",
@@ -426,8 +427,9 @@ fn dry_run(prepared: &Prepared, trials: u64) -> String {
         "λ",
         "attack",
         "trials",
+        "expected",
     ]);
-    for series in &plan.series {
+    for (series, seconds) in plan.series.iter().zip(&seconds) {
         let corpus = &plan.corpora[series.corpus];
         for attack in &plan.attacks {
             cells.add_row([
@@ -439,13 +441,25 @@ fn dry_run(prepared: &Prepared, trials: u64) -> String {
                 series.lambda.to_string(),
                 attack.clone(),
                 trials.to_string(),
+                duration(seconds / plan.attacks.len() as f64),
             ]);
         }
     }
-    output::lines(&cells)
+    Ok(output::lines(&cells)
         + &format!(
-            "\n{} cells, {} releases; nothing was computed\n",
+            "\n{} cells, {} releases, about {} on this machine (from a few trials of each); nothing was kept\n",
             plan.cells(),
-            plan.series.len() as u64 * trials
-        )
+            plan.series.len() as u64 * trials,
+            duration(seconds.iter().sum())
+        ))
+}
+
+/// A span of time in words, to the precision that an estimate has.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 1.0 => "1 s".to_owned(),
+        s if s < 100.0 => format!("{s:.0} s"),
+        s if s < 6000.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
 }

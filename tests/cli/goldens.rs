@@ -59,7 +59,13 @@ fn the_numbers_of_a_small_audit() {
         "1,2",
         "--dry-run",
     ]);
-    assert_snapshot!("dry-run", plan);
+    // How long it would take depends on the machine.
+    let fixed: Vec<&str> = plan
+        .lines()
+        .map(|line| line.rsplit_once("10000 ").map_or(line, |(start, _)| start))
+        .map(|line| line.split_once(", about").map_or(line, |(start, _)| start))
+        .collect();
+    assert_snapshot!("dry-run", fixed.join("\n"));
 }
 
 #[test]
