@@ -40,6 +40,19 @@ pub enum Rewriter {
     LanguageModel,
 }
 
+impl Rewriter {
+    /// What `--llm` must name, in words; `None` where nothing is rewritten with.
+    #[must_use]
+    pub fn describe(self) -> Option<&'static str> {
+        match self {
+            Self::Nothing => None,
+            Self::Generator => Some("any rewriter, the one in the binary too"),
+            Self::InstructedGenerator => Some("a language model that follows instructions"),
+            Self::LanguageModel => Some("a language model run in this process: its logits are seen"),
+        }
+    }
+}
+
 /// What a mechanism is in the registry for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {

@@ -39,7 +39,9 @@ fn weights(name: &str) -> Option<Resolved> {
         offline: true,
         quiet: true,
     };
-    let found = Store::open(options).unwrap().cached(name).unwrap();
+    // Without a home directory there is no store, and so no weights.
+    let store = Store::open(options).ok();
+    let found = store.and_then(|store| store.cached(name).unwrap());
     if found.is_none() {
         eprintln!(
             "skipped: the weights of {name} are not on this machine; `teda models pull {name}` fetches them"
