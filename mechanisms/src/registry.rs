@@ -48,7 +48,9 @@ impl Rewriter {
             Self::Nothing => None,
             Self::Generator => Some("any rewriter, the one in the binary too"),
             Self::InstructedGenerator => Some("a language model that follows instructions"),
-            Self::LanguageModel => Some("a language model run in this process: its logits are seen"),
+            Self::LanguageModel => {
+                Some("a language model run in this process: its logits are seen")
+            }
         }
     }
 }
