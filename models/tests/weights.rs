@@ -86,7 +86,7 @@ fn minilm_agrees_with_sentence_transformers() {
         let norms = dot(found.clone(), found.clone()) * dot(expected, expected);
         let cosine = dot(found, expected) / norms.sqrt();
         assert!(cosine >= 1.0 - 1e-6, "text {index}: cosine {cosine}");
-        let cosine = dot(&vector, &vectors.row((index + 1) % texts.len()));
+        let cosine = dot(vector, vectors.row((index + 1) % texts.len()));
         let expected = f64::from(*next);
         assert!(
             (cosine - expected).abs() <= 1e-4,

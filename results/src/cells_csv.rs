@@ -7,7 +7,7 @@ use std::path::Path;
 use teda_core::{Error, Result};
 
 /// The columns, in order.
-const COLUMNS: [&str; 21] = [
+const COLUMNS: [&str; 22] = [
     "dataset",
     "mechanism",
     "epsilon",
@@ -29,6 +29,7 @@ const COLUMNS: [&str; 21] = [
     "claimed_epsilon",
     "verdict",
     "seconds",
+    "explanation",
 ];
 
 /// The cells as CSV text with its header, also where there is no cell.

@@ -108,7 +108,7 @@ pub(super) fn tokenizer(metadata: &HashMap<String, Entry>) -> Result<Tokenizer, 
             .ok_or(format!("the first token {id} is no token"))?;
         let template = TemplateProcessing::builder()
             .try_single(format!("{begin} $A"))
-            .and_then(|builder| Ok(builder.special_tokens(vec![(begin.clone(), id)])))
+            .map(|builder| builder.special_tokens(vec![(begin.clone(), id)]))
             .and_then(|builder| builder.build().map_err(|e| e.to_string()))?;
         tokenizer.with_post_processor(Some(template));
     }

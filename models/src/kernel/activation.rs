@@ -72,7 +72,7 @@ fn gelu(x: f32) -> f32 {
 /// ½(1 + tanh(u)) is the logistic function of 2u.
 #[inline(always)]
 fn gelu_tanh(x: f32) -> f32 {
-    const TWICE_SQRT_2_OVER_PI: f32 = 1.595_769_1;
+    const TWICE_SQRT_2_OVER_PI: f32 = 1.595_769_2;
     x * logistic(TWICE_SQRT_2_OVER_PI * (0.044_715 * x * x).mul_add(x, x))
 }
 
