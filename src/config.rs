@@ -47,8 +47,16 @@ pub struct Config {
     pub llm: String,
     /// The sentence encoder.
     pub encoder: String,
+    /// The language model that judges in attacks, and how.
+    #[serde(default = "automatic")]
+    pub judge: String,
     /// (I, N): only the I-th of N equal parts of every cell's trials.
     pub shard: Option<(u32, u32)>,
+}
+
+/// The judge of runs that are older than judges.
+fn automatic() -> String {
+    "auto".to_owned()
 }
 
 /// Counts up to here are exact in double precision.

@@ -176,6 +176,7 @@ impl Driver<'_> {
                 if trial.number < state.next_trial(*cell) {
                     continue;
                 }
+                let error = trial.failure.as_ref().or(guess.failure.as_ref());
                 journal.append(&Row {
                     cell: *cell as u32,
                     trial: trial.number,
@@ -185,9 +186,9 @@ impl Driver<'_> {
                     guess: guess.candidate as u32,
                     hit: guess.candidate == trial.secret,
                     margin: guess.margin,
-                    error: trial.failure.clone(),
+                    error: error.cloned(),
                 })?;
-                state.tallies[*cell].record(trial.secret, guess.candidate, trial.failure.is_some());
+                state.tallies[*cell].record(trial.secret, guess.candidate, error.is_some());
             }
         }
         Ok(())

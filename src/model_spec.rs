@@ -1,10 +1,13 @@
-//! What `--encoder` and `--llm` say: `builtin`, a name of the store, or a server's address, with options
+//! What `--encoder`, `--llm` and `--judge` say: `builtin`, a name of the store, or a server's address, with options
 //! after a colon.
 
 use std::fmt;
 
 use teda_core::{Error, Result};
 use teda_models::{builtin, http, store};
+
+/// What `auto` is where the model in the binary cannot serve.
+const DEFAULT: &str = "smollm2-135m";
 
 /// Where a model is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +20,15 @@ pub enum Target {
     Stored(String),
     /// On a server, with the address's own options.
     Server(String),
+}
+
+/// How a language model judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// How likely it finds the release, given each candidate.
+    Likelihood,
+    /// Asked which candidate it was.
+    Prompt,
 }
 
 /// A model and how it is to be run.
@@ -68,6 +80,60 @@ impl Spec {
             _ => Target::Stored(name.to_owned()),
         };
         Ok(new(target, options))
+    }
+
+    /// Reads `text`, the value of `--judge`: a model that can judge, and how it is to, where `by=` says it.
+    ///
+    /// # Errors
+    /// Usage, for what [`Spec::parse`] refuses, the built-in model, or an unknown way to judge or option.
+    pub fn parse_judge(text: &str) -> Result<(Self, Option<By>)> {
+        // The options of a server are the address's own: only this one follows it.
+        let (model, after) = match text.rsplit_once(":by=") {
+            Some((address, by)) if http::is_url(address) => (address, Some(by.to_owned())),
+            _ => (text, None),
+        };
+        let mut spec = Self::parse("--judge", model)?;
+        let place = spec.options.iter().position(|(key, _)| key == "by");
+        let by = after.or_else(|| place.map(|place| spec.options.remove(place).1));
+        let by = match by.as_deref() {
+            None => None,
+            Some("likelihood") => Some(By::Likelihood),
+            Some("prompt") => Some(By::Prompt),
+            Some(other) => {
+                let kind = format!("way to judge in --judge {text}: by");
+                return Err(Error::unknown(&kind, other, &["likelihood", "prompt"]));
+            }
+        };
+        if spec.target == Target::Builtin {
+            return Err(Error::usage(format!(
+                "--judge {text}: the model in the binary fills gaps and cannot judge; take a language model or a server, for example --judge smollm2-135m (`teda models pull smollm2-135m` fetches it)"
+            )));
+        }
+        match spec.target {
+            Target::Stored(_) => spec.chat().map(drop)?,
+            _ => spec.takes(&[])?,
+        }
+        Ok((spec, by))
+    }
+
+    /// This, or the small language model where it is `auto` or in the binary.
+    #[must_use]
+    pub fn or_small(&self) -> Self {
+        match &self.target {
+            Target::Automatic | Target::Builtin => Self {
+                flag: self.flag,
+                text: DEFAULT.to_owned(),
+                target: Target::Stored(DEFAULT.to_owned()),
+                options: Vec::new(),
+            },
+            Target::Stored(_) | Target::Server(_) => self.clone(),
+        }
+    }
+
+    /// Whether this names the model that `other` names, run in the same way.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        self.target == other.target && self.options == other.options
     }
 
     /// Checks that the name could be a model's.
@@ -173,6 +239,45 @@ mod tests {
         assert!(spec("smollm2-135m").chat().unwrap());
         let options = spec("builtin:mask=0.5,rounds=2").infill().unwrap();
         assert_eq!((options.mask_rate, options.rounds), (0.5, 2));
+    }
+
+    #[test]
+    fn a_judge_is_a_model_and_a_way_to_judge() {
+        let judge = |text| Spec::parse_judge(text).unwrap();
+        let (spec, by) = judge("smollm2-135m:by=prompt,chat=no");
+        assert!(spec.is(&Spec::parse("--llm", "smollm2-135m:chat=no").unwrap()));
+        assert_eq!((by, spec.chat().unwrap()), (Some(By::Prompt), false));
+        assert_eq!(judge("org/name").1, None);
+        let (spec, by) = judge("auto:by=prompt");
+        assert_eq!((spec.target, by), (Target::Automatic, Some(By::Prompt)));
+        let address = "http://localhost/v1?model=llama3:8b";
+        let server = Target::Server(address.to_owned());
+        let (spec, by) = judge("http://localhost/v1?model=llama3:8b:by=likelihood");
+        assert_eq!((spec.target, by), (server.clone(), Some(By::Likelihood)));
+        assert_eq!((judge(address).0.target, judge(address).1), (server, None));
+        for wrong in [
+            "builtin",
+            "builtin:by=prompt",
+            "m:by=ear",
+            "m:by=prompt,by=likelihood",
+            "m:bye=prompt",
+            "auto:chat=no",
+            "m:by",
+            "",
+        ] {
+            let error = Spec::parse_judge(wrong).unwrap_err();
+            assert!(matches!(error, Error::Usage(_)), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_default_judge_is_the_language_model_of_the_run() {
+        let own = spec("org/name:chat=no");
+        assert!(own.or_small().is(&own));
+        for none in ["builtin:rounds=2", "auto"] {
+            let small = spec("smollm2-135m");
+            assert!(spec(none).or_small().is(&small), "{none}");
+        }
     }
 
     #[test]

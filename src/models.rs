@@ -1,9 +1,10 @@
-//! The models that `--encoder` and `--llm` name: those in the binary, those of the store, and those on
-//! servers.
+//! The models that `--encoder`, `--llm` and `--judge` name: those in the binary, those of the store, and
+//! those on servers.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use teda_attacks::{Judge, registry as attacks};
 use teda_core::{Encoder, Error, LanguageModel, Result, TextGenerator, TokenMap};
 use teda_mechanisms::registry as mechanisms;
 use teda_mechanisms::{Context, Rewriter};
@@ -15,10 +16,7 @@ use teda_models::{Backend, Checkpoint, SentenceEncoder};
 use teda_results::ModelRecord;
 
 use crate::config::Config;
-use crate::model_spec::{Spec, Target};
-
-/// What `--llm auto` takes where the model in the binary cannot serve.
-const DEFAULT_LANGUAGE_MODEL: &str = "smollm2-135m";
+use crate::model_spec::{By, Spec, Target};
 
 /// How models are reached and run; nothing here can change a result.
 #[derive(Debug, Clone, Copy)]
@@ -40,14 +38,55 @@ pub struct Models {
     /// The public token map of word-level mechanisms.
     pub tokens: Arc<dyn TokenMap>,
     /// The black-box rewriter, where a mechanism of the run needs one.
-    pub generator: Option<Arc<dyn TextGenerator>>,
-    /// The black-box rewriter that follows instructions, where a mechanism of the run needs one.
-    pub instructed: Option<Arc<dyn TextGenerator>>,
-    /// The language model whose logits are seen, where a mechanism of the run needs one.
-    pub language_model: Option<Arc<dyn LanguageModel>>,
+    generator: Option<Loaded>,
+    /// The rewriter that follows instructions or shows its logits, where a mechanism of the run needs one.
+    instructed: Option<Loaded>,
+    /// The adversary's language model, where an attack of the run needs one.
+    pub judge: Option<Judge>,
     /// What the manifest says of them.
     pub records: Vec<ModelRecord>,
     servers: Vec<Arc<Http>>,
+    /// The language models so far, so that none is loaded twice.
+    loaded: Vec<(Spec, Loaded)>,
+}
+
+/// A language model by what it can do.
+#[derive(Clone)]
+enum Loaded {
+    /// Fills gaps: rewrites in its own way and follows no instructions.
+    Infill(Arc<Infill>),
+    /// Shows its logits.
+    Local(Arc<LocalModel>),
+    /// Shows its words.
+    Server(Arc<Http>),
+}
+
+impl Loaded {
+    fn generator(&self) -> Arc<dyn TextGenerator> {
+        match self {
+            Self::Infill(model) => model.clone(),
+            Self::Local(model) => Arc::new(Sampler(model.clone())),
+            Self::Server(server) => server.clone(),
+        }
+    }
+
+    fn language_model(&self) -> Option<Arc<dyn LanguageModel>> {
+        match self {
+            Self::Local(model) => Some(model.clone()),
+            Self::Infill(_) | Self::Server(_) => None,
+        }
+    }
+
+    /// This model as a judge, in the way asked for or its own.
+    fn judge(self, by: Option<By>) -> Result<Judge> {
+        Ok(match (self, by) {
+            (Self::Infill(_), _) => return Err(only_infills()),
+            (Self::Local(model), None | Some(By::Likelihood)) => Judge::Likelihood(model),
+            (Self::Local(model), Some(By::Prompt)) => Judge::Probabilities(model),
+            (Self::Server(server), Some(By::Likelihood)) => Judge::Likelihood(server),
+            (Self::Server(server), None | Some(By::Prompt)) => Judge::Words(server),
+        })
+    }
 }
 
 impl Models {
@@ -63,9 +102,10 @@ impl Models {
             tokens,
             generator: None,
             instructed: None,
-            language_model: None,
+            judge: None,
             records: shipped("builtin/encoder/"),
             servers: Vec::new(),
+            loaded: Vec::new(),
         };
         models.load_encoder(&Spec::parse("--encoder", &config.encoder)?, access)?;
         let needs = needs(config)?;
@@ -75,22 +115,44 @@ impl Models {
         if spec.target == Target::Automatic {
             models.load_defaults(&needs, access)?;
         } else if !needs.is_empty() {
-            models.load_language_model(&spec, access)?;
-            models.check(&spec, &needs)?;
+            let rewriter = models.load_language_model(&spec, true, access)?;
+            check(&spec, &rewriter, &needs)?;
+            models.generator = Some(rewriter.clone());
+            models.instructed = Some(rewriter);
         }
+        models.load_judge(config, &spec, access)?;
         Ok(models)
     }
 
     /// The model in the binary for what it can serve, a small language model for the rest.
     fn load_defaults(&mut self, needs: &[(&str, Rewriter)], access: &Access) -> Result<()> {
         if needs.iter().any(|(_, need)| *need != Rewriter::Generator) {
-            let spec = Spec::parse("--llm", DEFAULT_LANGUAGE_MODEL)?;
-            self.load_language_model(&spec, access)?;
-            self.generator = None;
+            let small = Spec::parse("--llm", "auto")?.or_small();
+            self.instructed = Some(self.load_language_model(&small, true, access)?);
         }
         if needs.iter().any(|(_, need)| *need == Rewriter::Generator) {
-            self.load_language_model(&Spec::parse("--llm", "builtin")?, access)?;
+            let builtin = Spec::parse("--llm", "builtin")?;
+            self.generator = Some(self.load_language_model(&builtin, true, access)?);
         }
+        Ok(())
+    }
+
+    fn load_judge(&mut self, config: &Config, llm: &Spec, access: &Access) -> Result<()> {
+        let (named, by) = Spec::parse_judge(&config.judge)?;
+        named.check_name()?;
+        if !needs_judge(config)? {
+            return Ok(());
+        }
+        let (spec, whose) = if named.target == Target::Automatic {
+            let spec = llm.or_small();
+            (spec.clone(), format!("--judge auto ({spec})"))
+        } else {
+            (named.clone(), format!("--judge {named}"))
+        };
+        let judge = self
+            .load_language_model(&spec, false, access)
+            .and_then(|loaded| loaded.judge(by));
+        self.judge = Some(judge.map_err(|e| e.context(whose))?);
         Ok(())
     }
 
@@ -113,38 +175,48 @@ impl Models {
         Ok(())
     }
 
-    fn load_language_model(&mut self, spec: &Spec, access: &Access) -> Result<()> {
-        match &spec.target {
+    /// The language model that `spec` names: the one that is there already, where it was named before.
+    /// `infills` says whether one that only fills gaps will do.
+    fn load_language_model(
+        &mut self,
+        spec: &Spec,
+        infills: bool,
+        access: &Access,
+    ) -> Result<Loaded> {
+        if let Some((_, known)) = self.loaded.iter().find(|(known, _)| known.is(spec)) {
+            return Ok(known.clone());
+        }
+        let loaded = match &spec.target {
             Target::Builtin | Target::Automatic => {
-                self.generator = Some(Arc::new(builtin::infill(spec.infill()?)?));
+                let model = builtin::infill(spec.infill()?)?;
                 self.records.extend(shipped("builtin/infill/"));
+                Loaded::Infill(Arc::new(model))
             }
             Target::Server(address) => {
                 let server = Arc::new(Http::open(address, server_options(access)?)?);
                 self.records.push(server_record(&server));
                 self.servers.push(server.clone());
-                self.generator = Some(server.clone());
-                self.instructed = Some(server);
+                Loaded::Server(server)
             }
             Target::Stored(name) => {
                 let (checkpoint, resolved) = self.open(name, access)?;
                 if checkpoint.is_masked() {
-                    self.generator = Some(Arc::new(Infill::of(checkpoint, spec.infill()?)?));
-                    return Ok(());
+                    if !infills {
+                        return Err(only_infills());
+                    }
+                    Loaded::Infill(Arc::new(Infill::of(checkpoint, spec.infill()?)?))
+                } else {
+                    let options = generate::Options {
+                        chat: spec.chat()?,
+                        memory: access.memory,
+                        logit_moments: resolved.card.and_then(|card| card.logit_moments),
+                    };
+                    Loaded::Local(Arc::new(LocalModel::load(checkpoint, options)?))
                 }
-                let options = generate::Options {
-                    chat: spec.chat()?,
-                    memory: access.memory,
-                    logit_moments: resolved.card.and_then(|card| card.logit_moments),
-                };
-                let model = Arc::new(LocalModel::load(checkpoint, options)?);
-                let sampler = Arc::new(Sampler(model.clone()));
-                self.generator = Some(sampler.clone());
-                self.instructed = Some(sampler);
-                self.language_model = Some(model);
             }
-        }
-        Ok(())
+        };
+        self.loaded.push((spec.clone(), loaded.clone()));
+        Ok(loaded)
     }
 
     /// A model's files, from the store, recorded for the manifest.
@@ -163,29 +235,6 @@ impl Models {
         Ok((checkpoint, resolved))
     }
 
-    /// Whether what was loaded can do what the mechanisms need.
-    fn check(&self, spec: &Spec, needs: &[(&str, Rewriter)]) -> Result<()> {
-        for (mechanism, need) in needs {
-            let (served, what) = match need {
-                Rewriter::Nothing | Rewriter::Generator => (true, ""),
-                Rewriter::InstructedGenerator => (
-                    self.instructed.is_some(),
-                    "a language model that follows instructions",
-                ),
-                Rewriter::LanguageModel => (
-                    self.language_model.is_some(),
-                    "a language model whose logits can be seen, which a server does not show",
-                ),
-            };
-            if !served {
-                return Err(Error::usage(format!(
-                    "'{mechanism}' needs {what}, and --llm {spec} is none. Take for example --llm smollm2-135m (`teda models pull smollm2-135m` fetches it, `teda models list` shows others)"
-                )));
-            }
-        }
-        Ok(())
-    }
-
     /// What a mechanism that rewrites so is built from, on a data set of these distinct texts.
     #[must_use]
     pub fn context(&self, rewriter: Rewriter, texts: Arc<[String]>) -> Context {
@@ -197,8 +246,8 @@ impl Models {
             texts,
             tokens: self.tokens.clone(),
             encoder: self.encoder.clone(),
-            generator: generator.clone(),
-            language_model: self.language_model.clone(),
+            generator: generator.as_ref().map(Loaded::generator),
+            language_model: self.instructed.as_ref().and_then(Loaded::language_model),
         }
     }
 
@@ -243,6 +292,43 @@ fn needs(config: &Config) -> Result<Vec<(&str, Rewriter)>> {
         .into_iter()
         .filter(|(_, need)| *need != Rewriter::Nothing)
         .collect())
+}
+
+/// Whether what was loaded can do what the mechanisms need.
+fn check(spec: &Spec, loaded: &Loaded, needs: &[(&str, Rewriter)]) -> Result<()> {
+    for (mechanism, need) in needs {
+        let (served, what) = match need {
+            Rewriter::Nothing | Rewriter::Generator => (true, ""),
+            Rewriter::InstructedGenerator => (
+                !matches!(loaded, Loaded::Infill(_)),
+                "a language model that follows instructions",
+            ),
+            Rewriter::LanguageModel => (
+                matches!(loaded, Loaded::Local(_)),
+                "a language model whose logits can be seen, which a server does not show",
+            ),
+        };
+        if !served {
+            return Err(Error::usage(format!(
+                "'{mechanism}' needs {what}, and --llm {spec} is none. Take for example --llm smollm2-135m (`teda models pull smollm2-135m` fetches it, `teda models list` shows others)"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn only_infills() -> Error {
+    Error::usage(
+        "a model that fills gaps cannot judge; take a language model or a server, for example --judge smollm2-135m (`teda models pull smollm2-135m` fetches it)",
+    )
+}
+
+/// Whether an attack of the configuration judges with a language model.
+fn needs_judge(config: &Config) -> Result<bool> {
+    let mut attacks = config.attacks.iter();
+    attacks.try_fold(false, |needed, name| {
+        Ok(needed || attacks::entry(name)?.judge)
+    })
 }
 
 /// The device that models run on, as the manifest names it.

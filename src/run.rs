@@ -203,13 +203,15 @@ impl Prepared {
 
     fn attacks(&self, corpus: &Corpus) -> Result<Vec<Box<dyn Attack>>> {
         let context = teda_attacks::Context {
+            texts: Arc::clone(&corpus.texts),
             encoder: self.models.encoder.clone(),
             vectors: Arc::clone(&corpus.vectors),
+            judge: self.models.judge.clone(),
         };
         self.plan
             .attacks
             .iter()
-            .map(|name| Ok((teda_attacks::registry::entry(name)?.build)(&context)))
+            .map(|name| (teda_attacks::registry::entry(name)?.build)(&context))
             .collect()
     }
 

@@ -1,18 +1,20 @@
 //! One batch of trials of a series: candidates → secret → release → scores → guess.
 
 use teda_core::sampling::TransitionSampler;
-use teda_core::{Attack, Error, Observation, Query, Release, Result, Role, Seed};
+use teda_core::{Answer, Attack, Error, Observation, Query, Release, Result, Role, Seed};
 
 use crate::plan::{Corpus, Series};
 
 /// What one attack made of one trial.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Guess {
     /// The guessed candidate's position in the set.
     pub candidate: usize,
     /// Best score less second best, at most the largest double (a score may be −∞); 0 where the
-    /// best is shared or there is no release.
+    /// best is shared or the guess is a random one.
     pub margin: f64,
+    /// Why the attack has no scores, where it was shown a release and has none.
+    pub failure: Option<String>,
 }
 
 /// One trial with all attacks' guesses.
@@ -80,7 +82,7 @@ pub fn run(
             secret: secrets[row],
             failure: failure(&release),
             release: release.text,
-            guesses: guesses.iter().map(|attack| attack[row]).collect(),
+            guesses: guesses.iter().map(|attack| attack[row].clone()).collect(),
         })
         .collect())
 }
@@ -111,7 +113,7 @@ fn failure(release: &Release) -> Option<String> {
     release.failure.clone().or_else(empty)
 }
 
-/// One attack's guesses. Trials without a release are not shown to it: all scores count as equal.
+/// One attack's guesses. Trials without a release are not shown to it.
 fn guess(
     series: &Series,
     attack: &dyn Attack,
@@ -132,43 +134,58 @@ fn guess(
         })
         .collect();
     let scores = attack.score(&observations)?;
-    let mut shown_rows = shown.iter().zip(scores.rows()).peekable();
+    if scores.len() != shown.len() {
+        return Err(Error::failed(format!(
+            "the attack was shown {} trials and scored {}",
+            shown.len(),
+            scores.len()
+        )));
+    }
+    let mut scored = shown.iter().zip(scores).peekable();
     (0..releases.len())
         .map(|row| {
-            let scores = match shown_rows.next_if(|(shown, _)| **shown == row) {
-                Some((_, scores)) => scores.to_vec(),
-                None => vec![0.0; series.k],
-            };
-            if scores.len() != series.k || scores.iter().any(|s| s.is_nan()) {
-                return Err(Error::failed(format!(
-                    "trial {}: the attack scored {scores:?} for {} candidates",
-                    numbers.start + row as u64,
-                    series.k
-                )));
-            }
-            Ok(highest(&scores, seed(row, Role::Ties)))
+            let scores = scored.next_if(|(shown, _)| **shown == row);
+            let scores = scores.map(|(_, scores)| scores);
+            decide(scores, series.k, seed(row, Role::Ties))
+                .map_err(|e| e.context(format!("trial {}", numbers.start + row as u64)))
         })
         .collect()
 }
 
-/// The highest score; equal ones are split fairly with the trial's own stream.
-fn highest(scores: &[f64], ties: Seed) -> Guess {
+/// The guess that follows from an attack's scores of `k` candidates: a random one where it has none, or
+/// was shown nothing.
+fn decide(scores: Option<Answer<Vec<f64>>>, k: usize, ties: Seed) -> Result<Guess> {
+    let (scores, failure) = match scores {
+        Some(Ok(scores)) => (scores, None),
+        Some(Err(reason)) => (vec![0.0; k], Some(reason)),
+        None => (vec![0.0; k], None),
+    };
+    if scores.len() != k || scores.iter().any(|s| s.is_nan()) {
+        return Err(Error::failed(format!(
+            "the attack scored {scores:?} for {k} candidates"
+        )));
+    }
+    let (candidate, margin) = highest(&scores, ties);
+    Ok(Guess {
+        candidate,
+        margin,
+        failure,
+    })
+}
+
+/// The place of the highest score and its margin; equal ones are split fairly with the trial's own
+/// stream.
+fn highest(scores: &[f64], ties: Seed) -> (usize, f64) {
     let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let tied: Vec<usize> = (0..scores.len()).filter(|i| scores[*i] == best).collect();
     if tied.len() > 1 {
-        return Guess {
-            candidate: tied[ties.stream().below(tied.len())],
-            margin: 0.0,
-        };
+        return (tied[ties.stream().below(tied.len())], 0.0);
     }
     let second = (0..scores.len())
         .filter(|i| *i != tied[0])
         .map(|i| scores[i])
         .fold(f64::NEG_INFINITY, f64::max);
-    Guess {
-        candidate: tied[0],
-        margin: (best - second).min(f64::MAX),
-    }
+    (tied[0], (best - second).min(f64::MAX))
 }
 
 #[cfg(test)]
@@ -180,15 +197,37 @@ mod tests {
         let series = Seed::root(1);
         let mut counts = [0_u32; 3];
         for t in 0..30_000 {
-            let guess = highest(&[0.5, 0.1, 0.5], series.role(t, Role::Ties));
-            assert_eq!(guess.margin, 0.0);
-            counts[guess.candidate] += 1;
+            let (guess, margin) = highest(&[0.5, 0.1, 0.5], series.role(t, Role::Ties));
+            assert_eq!(margin, 0.0);
+            counts[guess] += 1;
         }
         assert_eq!(counts[1], 0);
         // Four standard deviations of Bin(30 000, ½).
         assert!(counts[0].abs_diff(15_000) < 347, "{counts:?}");
-        let clear = highest(&[0.25, 1.0], series);
-        assert_eq!((clear.candidate, clear.margin), (1, 0.75));
+        assert_eq!(highest(&[0.25, 1.0], series), (1, 0.75));
+    }
+
+    #[test]
+    fn a_trial_without_scores_is_a_random_guess_that_says_why() {
+        let series = Seed::root(2);
+        let mut first = 0_u32;
+        for t in 0..10_000 {
+            let scores = Some(Err("unreadable".to_owned()));
+            let guess = decide(scores, 2, series.role(t, Role::Ties)).unwrap();
+            assert_eq!(guess.failure.as_deref(), Some("unreadable"));
+            assert_eq!(guess.margin, 0.0);
+            // The same guess as of a trial that was not shown: neither depends on the attack.
+            let unseen = decide(None, 2, series.role(t, Role::Ties)).unwrap();
+            assert_eq!((unseen.candidate, unseen.failure), (guess.candidate, None));
+            first += u32::from(guess.candidate == 0);
+        }
+        // Four standard deviations of Bin(10 000, ½).
+        assert!(first.abs_diff(5_000) < 200, "{first}");
+        for wrong in [vec![0.5], vec![0.5, f64::NAN]] {
+            assert!(decide(Some(Ok(wrong)), 2, series).is_err());
+        }
+        let best = decide(Some(Ok(vec![f64::NEG_INFINITY, 0.0])), 2, series).unwrap();
+        assert_eq!((best.candidate, best.margin), (1, f64::MAX));
     }
 
     #[test]

@@ -17,7 +17,7 @@
 use std::sync::Arc;
 
 use ndarray::Array2;
-use teda_core::{Attack, Encoder, Observation, Result};
+use teda_core::{Answer, Attack, Encoder, Observation, Result};
 
 use crate::registry::{Context, Entry};
 
@@ -25,11 +25,12 @@ pub const ENTRY: Entry = Entry {
     name: "embedding",
     summary: "nearest candidate by cosine of sentence vectors",
     source: "TeDA (arXiv 2603.22968), Section 3.1",
+    judge: false,
     build: |context: &Context| {
-        Box::new(Embedding {
+        Ok(Box::new(Embedding {
             encoder: context.encoder.clone(),
             vectors: context.vectors.clone(),
-        })
+        }))
     },
 };
 
@@ -39,22 +40,20 @@ struct Embedding {
 }
 
 impl Attack for Embedding {
-    fn score(&self, batch: &[Observation<'_>]) -> Result<Array2<f64>> {
-        let k = batch
-            .first()
-            .map_or(0, |observation| observation.candidates.len());
+    fn score(&self, batch: &[Observation<'_>]) -> Result<Vec<Answer<Vec<f64>>>> {
         let releases: Vec<&str> = batch
             .iter()
             .map(|observation| observation.release)
             .collect();
         let encoded = self.encoder.encode(&releases)?;
-        Ok(Array2::from_shape_fn(
-            (batch.len(), k),
-            |(trial, candidate)| {
-                let text = batch[trial].candidates[candidate];
-                f64::from(encoded.row(trial).dot(&self.vectors.row(text)))
-            },
-        ))
+        Ok(batch
+            .iter()
+            .zip(encoded.rows())
+            .map(|(observation, release)| {
+                let cosine = |text: &usize| f64::from(release.dot(&self.vectors.row(*text)));
+                Ok(observation.candidates.iter().map(cosine).collect())
+            })
+            .collect())
     }
 }
 
@@ -83,9 +82,12 @@ mod tests {
     #[test]
     fn scores_are_cosines_with_the_candidates_in_their_order() {
         let attack = (ENTRY.build)(&Context {
+            texts: Arc::new([]),
             encoder: Arc::new(Axes),
             vectors: Arc::new(array![[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]),
-        });
+            judge: None,
+        })
+        .unwrap();
         let observe = |release, candidates| Observation {
             candidates,
             release,
@@ -98,11 +100,14 @@ mod tests {
                 observe("", &[0, 1]),
             ])
             .unwrap();
-        let expected = array![[0.6, 1.0], [1.0, 0.8], [0.0, 0.0]];
-        assert!(
-            (&scores - &expected).iter().all(|d: &f64| d.abs() < 1e-7),
-            "{scores}"
-        );
-        assert_eq!(attack.score(&[]).unwrap().nrows(), 0);
+        for (scores, expected) in scores.iter().zip([[0.6, 1.0], [1.0, 0.8], [0.0, 0.0]]) {
+            let scores = scores.as_ref().unwrap();
+            assert_eq!(scores.len(), 2);
+            for (score, expected) in scores.iter().zip(expected) {
+                assert!((score - expected).abs() < 1e-7, "{scores:?}");
+            }
+        }
+        assert_eq!(scores.len(), 3);
+        assert!(attack.score(&[]).unwrap().is_empty());
     }
 }

@@ -1,7 +1,9 @@
 //! The adversaries that guess which candidate was rewritten, one file each, and their registry.
 
 mod embedding;
+mod llm;
 mod random;
 pub mod registry;
 
+pub use llm::Judge;
 pub use registry::{Context, Entry};

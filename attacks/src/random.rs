@@ -9,8 +9,7 @@
 //! # Source
 //! A control for the independence of the random streams.
 
-use ndarray::Array2;
-use teda_core::{Attack, Observation, Result};
+use teda_core::{Answer, Attack, Observation, Result};
 
 use crate::registry::Entry;
 
@@ -18,21 +17,21 @@ pub const ENTRY: Entry = Entry {
     name: "random",
     summary: "guesses at random: the control that must show nothing",
     source: "control",
-    build: |_| Box::new(Random),
+    judge: false,
+    build: |_| Ok(Box::new(Random)),
 };
 
 struct Random;
 
 impl Attack for Random {
-    fn score(&self, batch: &[Observation<'_>]) -> Result<Array2<f64>> {
-        let k = batch
-            .first()
-            .map_or(0, |observation| observation.candidates.len());
-        let mut scores = Array2::zeros((batch.len(), k));
-        for (observation, mut row) in batch.iter().zip(scores.rows_mut()) {
-            let mut stream = observation.seed.stream();
-            row.mapv_inplace(|_| stream.uniform());
-        }
-        Ok(scores)
+    fn score(&self, batch: &[Observation<'_>]) -> Result<Vec<Answer<Vec<f64>>>> {
+        Ok(batch
+            .iter()
+            .map(|observation| {
+                let mut stream = observation.seed.stream();
+                let candidates = observation.candidates.iter();
+                Ok(candidates.map(|_| stream.uniform()).collect())
+            })
+            .collect())
     }
 }

@@ -5,15 +5,20 @@ use std::sync::Arc;
 use ndarray::Array2;
 use teda_core::{Attack, Encoder, Error, Result};
 
-use crate::{embedding, random};
+use crate::llm::Judge;
+use crate::{embedding, llm, random};
 
 /// What attacks are built from.
 #[derive(Clone)]
 pub struct Context {
+    /// The audit's texts, which candidates are among.
+    pub texts: Arc<[String]>,
     /// The adversary's sentence encoder.
     pub encoder: Arc<dyn Encoder>,
     /// Its vectors of the audit's texts, `[texts × dimension]`, norm 1 or 0.
     pub vectors: Arc<Array2<f32>>,
+    /// The adversary's language model, where an attack of the run needs one.
+    pub judge: Option<Judge>,
 }
 
 /// An attack's line in the registry.
@@ -24,12 +29,14 @@ pub struct Entry {
     pub summary: &'static str,
     /// Paper and section, or where a control comes from.
     pub source: &'static str,
+    /// Whether it needs a judge.
+    pub judge: bool,
     /// Builds an instance.
-    pub build: fn(&Context) -> Box<dyn Attack>,
+    pub build: fn(&Context) -> Result<Box<dyn Attack>>,
 }
 
 /// Every attack, in the order in which they are listed.
-pub const ALL: &[&Entry] = &[&embedding::ENTRY, &random::ENTRY];
+pub const ALL: &[&Entry] = &[&embedding::ENTRY, &llm::ENTRY, &random::ENTRY];
 
 /// The entry called `name`.
 ///

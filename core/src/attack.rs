@@ -1,8 +1,6 @@
 //! The trait behind which every adversary stands.
 
-use ndarray::Array2;
-
-use crate::{Result, Seed};
+use crate::{Answer, Result, Seed};
 
 /// What the adversary sees of one trial: the candidate set and the release, never the secret.
 #[derive(Debug, Clone, Copy)]
@@ -17,10 +15,12 @@ pub struct Observation<'a> {
 
 /// An adversary: scores each candidate, higher meaning likelier to be the source.
 pub trait Attack: Send + Sync {
-    /// Scores, `[trials × k]`. Row i depends on observation i alone. The guess is the highest
+    /// One row a trial, in order: the scores of its k candidates in theirs, or why there are none
+    /// (a judge whose answer cannot be read, a text beyond its window): that trial is guessed at
+    /// random and counted as failed. Row i depends on observation i alone. The guess is the highest
     /// score, equal ones being split fairly by the caller. A NaN is an error of the attack.
     ///
     /// # Errors
     /// Where a model that the attack needs fails.
-    fn score(&self, batch: &[Observation<'_>]) -> Result<Array2<f64>>;
+    fn score(&self, batch: &[Observation<'_>]) -> Result<Vec<Answer<Vec<f64>>>>;
 }

@@ -25,7 +25,7 @@ pub use guarantee::{Basis, Guarantee, Lengths, Neighbours, Privacy, Unit};
 pub use mechanism::{Mechanism, Query, Release};
 pub use model::{
     Answer, Choose, Encoder, Generated, Lane, LanguageModel, LogLikelihood, Longest, Prompt,
-    Sampling, Scorer, TextGenerator, TokenMap,
+    Sampling, Scorer, TextGenerator, TokenMap, grouped,
 };
 pub use parameter::{Parameter, Settings};
 pub use seed::{Role, Seed, Stream};

@@ -37,6 +37,29 @@ pub trait TokenMap: Send + Sync {
 /// fails the batch.
 pub type Answer<T> = std::result::Result<T, String>;
 
+/// Answers that belong together, in `groups` groups of the same size: a group is answered if all of its
+/// members are, and else has the first of their reasons.
+///
+/// # Panics
+/// If the answers cannot be divided so.
+#[must_use]
+pub fn grouped<T>(answers: Vec<Answer<T>>, groups: usize) -> Vec<Answer<Vec<T>>> {
+    assert!(
+        answers.len().is_multiple_of(groups),
+        "{} answers in {groups} groups",
+        answers.len()
+    );
+    let each = answers.len().checked_div(groups).unwrap_or(0);
+    let mut answers = answers.into_iter();
+    (0..groups)
+        .map(|_| {
+            // Taken before they are looked at: what follows a failure is not the next group's.
+            let group: Vec<Answer<T>> = answers.by_ref().take(each).collect();
+            group.into_iter().collect()
+        })
+        .collect()
+}
+
 /// What a language model is asked: an instruction with a place for the text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Prompt {
@@ -187,6 +210,14 @@ pub trait Scorer: Send + Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failure_fails_its_own_group_alone() {
+        let answers = vec![Err("a".to_owned()), Err("b".to_owned()), Ok(3), Ok(4)];
+        assert_eq!(grouped(answers, 2), [Err("a".to_owned()), Ok(vec![3, 4])]);
+        assert_eq!(grouped::<u8>(vec![], 2), [Ok(vec![]), Ok(vec![])]);
+        assert!(grouped::<u8>(vec![], 0).is_empty());
+    }
 
     #[test]
     fn a_prompt_has_one_place_for_the_text() {

@@ -57,7 +57,7 @@ impl Tally {
         (0..self.k).map(|i| self.count(i, i)).sum()
     }
 
-    /// Trials without a release, each scored by a random guess and part of all counts.
+    /// Trials without a release or without scores, each decided by a random guess and part of all counts.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.failed

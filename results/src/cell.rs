@@ -30,7 +30,7 @@ pub struct Cell {
     pub trials: u64,
     /// Trials whose secret was guessed.
     pub hits: u64,
-    /// Trials without a release, scored by a random guess.
+    /// Trials without a release, or without the attack's scores, decided by a random guess.
     pub failed: u64,
     /// `hits` / `trials`.
     pub success_rate: f64,

@@ -36,7 +36,7 @@ pub struct Row {
     /// attack is certain.
     #[serde(rename = "m", with = "number")]
     pub margin: f64,
-    /// Why there is no release, if there is none.
+    /// Why there is no release, or why the attack has no scores for it: the guess is then random.
     #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

@@ -88,6 +88,12 @@ pub struct Arguments {
     estimator: String,
     #[command(flatten)]
     model: ModelArguments,
+    /// Language model that the attack `llm` judges with: auto (that of --llm, smollm2-135m where that is
+    /// auto or builtin), a model of `teda models list`, a repository of the hub, a path, or a server; and
+    /// how: :by=likelihood (of the release, given each candidate; what a model in the process does) or
+    /// :by=prompt (asked which candidate, in TeDA's words; what a server does)
+    #[arg(long, value_name = "MODEL", default_value = "auto")]
+    judge: String,
     /// Computes only the I-th of N parts of every cell's trials; `teda merge` joins them
     #[arg(long, value_name = "I/N", value_parser = parse_shard)]
     shard: Option<(u32, u32)>,
@@ -101,7 +107,7 @@ pub struct Arguments {
         value_name = "RUN",
         conflicts_with_all = ["mech", "epsilon", "dataset", "split", "limit", "min_words", "max_words",
             "attack", "k", "lambda", "neighbours", "trials", "alpha", "delta", "estimator", "set",
-            "preset", "seed", "encoder", "llm", "shard", "out", "dry_run"]
+            "preset", "seed", "encoder", "llm", "judge", "shard", "out", "dry_run"]
     )]
     resume: Option<PathBuf>,
     #[command(flatten)]
@@ -124,6 +130,7 @@ const EXAMPLES: &str = "Examples:
   teda audit --mech privrewrite --k 2 --trials 10000
   teda audit --mech krr,krr-half-noise --limit 2 --lambda 0 --trials 1000000
   teda audit --mech em --epsilon 1,10,100 --dataset reviews.csv:body --attack embedding,random
+  teda audit --mech em --attack embedding,llm --judge smollm2-135m:by=prompt --trials 200
   teda audit --mech privrewrite --preset paper --set tau=0.9 --epsilon 2 --format json
   teda audit --mech identity --shard 1/4 --out part1";
 
@@ -256,6 +263,7 @@ impl ModelArguments {
             seed: self.seed,
             llm: self.llm.clone(),
             encoder: self.encoder.clone(),
+            judge: "auto".into(),
             shard: None,
         }
     }
@@ -372,6 +380,7 @@ impl Arguments {
             alpha: self.alpha,
             delta: self.delta,
             estimator: self.estimator.clone(),
+            judge: self.judge.clone(),
             shard: self.shard,
             ..self
                 .model

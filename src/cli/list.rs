@@ -80,9 +80,10 @@ fn list_mechanisms() -> String {
 }
 
 fn list_attacks() -> String {
-    let mut overview = table(["attack", "what it does", "source"]);
+    let mut overview = table(["attack", "judge", "what it does", "source"]);
     for entry in teda_attacks::registry::ALL {
-        overview.add_row([entry.name, entry.summary, entry.source]);
+        let judge = if entry.judge { "--judge" } else { "-" };
+        overview.add_row([entry.name, judge, entry.summary, entry.source]);
     }
     lines(&overview)
 }

@@ -109,6 +109,49 @@ fn unknown_names_list_the_known_ones() {
 }
 
 #[test]
+fn judges_that_cannot_judge_are_refused() {
+    let s = Sandbox::new();
+    let audit = |judge: &str, status, said: &[&str]| {
+        let arguments = ["audit", "--mech", "identity", "--trials", "10", "--judge"];
+        let attack = ["--attack", "llm"];
+        refused(
+            &s,
+            &[&arguments[..], &[judge], &attack].concat(),
+            status,
+            said,
+        );
+    };
+    let fixture = |name: &str| {
+        format!(
+            "{}/models/tests/fixtures/{name}",
+            env!("CARGO_MANIFEST_DIR")
+        )
+    };
+    audit(
+        "builtin",
+        2,
+        &["--judge builtin", "cannot judge", "smollm2-135m"],
+    );
+    audit(
+        &fixture("roberta"),
+        2,
+        &["fixtures/roberta", "cannot judge"],
+    );
+    audit(
+        &fixture("bert"),
+        1,
+        &["fixtures/bert", "'bert'", "a language model that"],
+    );
+    audit("smollm2-135m:by=ear", 2, &["'ear'", "likelihood, prompt"]);
+    audit("smollm2-135m:bye=ear", 2, &["bye", "chat"]);
+    audit("", 2, &["--judge", "names no model"]);
+    // A wrong name is a mistake even where nothing would use it.
+    for (judge, said) in [("gpt", "Did you mean 'gpt2'?"), ("builtin", "cannot judge")] {
+        refused(&s, &["audit", "--mech", "em", "--judge", judge], 2, &[said]);
+    }
+}
+
+#[test]
 fn numbers_out_of_range_are_refused_with_their_value() {
     let s = Sandbox::new();
     for bad in ["0", "-1", "nan", "inf"] {

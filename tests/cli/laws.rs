@@ -23,8 +23,8 @@ const BUILTIN: [&str; 13] = [
     "2",
 ];
 
-/// Every mechanism that rewrites with a language model, on tiny random checkpoints.
-const CHECKPOINTS: [&str; 15] = [
+/// Every mechanism that rewrites with a language model, and a judge, on tiny random checkpoints.
+const CHECKPOINTS: [&str; 19] = [
     "audit",
     "--mech",
     "dp-prompt,dp-prompt-black-box,privrewrite",
@@ -32,6 +32,13 @@ const CHECKPOINTS: [&str; 15] = [
     "clip_low=-3,clip_high=3,longest=9,candidates=3",
     "--llm",
     concat!(env!("CARGO_MANIFEST_DIR"), "/models/tests/fixtures/t5"),
+    "--attack",
+    "embedding,llm",
+    "--judge",
+    concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/models/tests/fixtures/t5:by=likelihood"
+    ),
     "--encoder",
     concat!(env!("CARGO_MANIFEST_DIR"), "/models/tests/fixtures/bert"),
     "--epsilon",

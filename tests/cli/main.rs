@@ -3,6 +3,7 @@
 mod controls;
 mod goldens;
 mod inputs;
+mod judges;
 mod laws;
 mod models;
 mod sandbox;

@@ -2,7 +2,7 @@
 
 use teda_core::{
     Answer, Error, Lane, LanguageModel, Longest, Prompt, Query, Result, Sampling, Stream,
-    TextGenerator,
+    TextGenerator, grouped,
 };
 
 /// Samples from softmax(logits / temperature) over the whole vocabulary.
@@ -37,14 +37,86 @@ impl<M: std::ops::Deref<Target: LanguageModel> + Send + Sync> TextGenerator for 
         let choose = |logits: &mut [f32], stream: &mut Stream| {
             stream.softmax_over(logits, |logit| f64::from(logit) / temperature) as u32
         };
-        let mut answers = self.0.generate(prompt, &lanes, &choose)?.into_iter();
-        Ok(queries
+        let answers = self.0.generate(prompt, &lanes, &choose)?;
+        let texts = answers
+            .into_iter()
+            .map(|answer| answer.map(|generated| generated.text))
+            .collect();
+        Ok(grouped(texts, queries.len()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use teda_core::{Choose, Generated, LogLikelihood, Scorer, Seed};
+
+    use super::*;
+
+    /// Answers with what it is asked; a text of more than 4 bytes is too long for it.
+    struct Echo;
+
+    impl Scorer for Echo {
+        fn log_likelihood(
+            &self,
+            _: &Prompt,
+            _: &[(&str, &str)],
+        ) -> Result<Vec<Answer<LogLikelihood>>> {
+            unreachable!("nothing is scored")
+        }
+    }
+
+    impl LanguageModel for Echo {
+        fn vocabulary(&self) -> usize {
+            1
+        }
+
+        fn prompt_tokens(&self, _: &Prompt, text: &str) -> Result<usize> {
+            Ok(text.len())
+        }
+
+        fn logit_moments(&self) -> Option<(f64, f64)> {
+            None
+        }
+
+        fn generate(
+            &self,
+            _: &Prompt,
+            lanes: &[Lane<'_>],
+            _: &Choose<'_>,
+        ) -> Result<Vec<Answer<Generated>>> {
+            let answer = |lane: &Lane<'_>| {
+                let fits = lane.text.len() <= 4;
+                fits.then(|| Generated {
+                    text: lane.text.to_owned(),
+                    tokens: vec![0],
+                })
+                .ok_or_else(|| "too long".to_owned())
+            };
+            Ok(lanes.iter().map(answer).collect())
+        }
+    }
+
+    /// Every other query keeps its own answers.
+    #[test]
+    fn a_query_that_fails_fails_alone() {
+        let queries: Vec<Query<'_>> = ["a", "too long", "b"]
             .iter()
-            .map(|_| {
-                let own = answers.by_ref().take(n);
-                own.map(|answer| answer.map(|generated| generated.text))
-                    .collect()
+            .map(|text| Query {
+                text,
+                seed: Seed::root(0),
             })
-            .collect())
+            .collect();
+        let sampling = Sampling {
+            temperature: 1.0,
+            longest: 9,
+        };
+        let answers = Sampler(&Echo)
+            .complete(&Prompt::new("{}"), &queries, 3, sampling)
+            .unwrap();
+        let three = |text: &str| Ok(vec![text.to_owned(); 3]);
+        assert_eq!(
+            answers,
+            [three("a"), Err("too long".to_owned()), three("b")]
+        );
     }
 }
