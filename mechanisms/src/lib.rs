@@ -7,13 +7,20 @@ mod answer;
 mod constant;
 mod dp_prompt;
 mod dp_prompt_black_box;
+mod dp_prompt_topk;
+mod dp_prompt_unclipped;
 mod em;
+mod em_half_noise;
 mod identity;
 mod krr;
 mod krr_half_noise;
 mod privrewrite;
+mod privrewrite_cosine;
 mod privrewrite_naive;
 pub mod registry;
+mod similarity;
+#[cfg(test)]
+mod statistics;
 mod token_exponential;
 #[cfg(test)]
 mod toy;

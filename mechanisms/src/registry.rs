@@ -8,7 +8,8 @@ use teda_core::{
 };
 
 use crate::{
-    constant, dp_prompt, dp_prompt_black_box, em, identity, krr, krr_half_noise, privrewrite,
+    constant, dp_prompt, dp_prompt_black_box, dp_prompt_topk, dp_prompt_unclipped, em,
+    em_half_noise, identity, krr, krr_half_noise, privrewrite, privrewrite_cosine,
     privrewrite_naive,
 };
 
@@ -97,6 +98,10 @@ pub const ALL: &[&Entry] = &[
     &em::ENTRY,
     &krr::ENTRY,
     &krr_half_noise::ENTRY,
+    &em_half_noise::ENTRY,
+    &privrewrite_cosine::ENTRY,
+    &dp_prompt_topk::ENTRY,
+    &dp_prompt_unclipped::ENTRY,
     &identity::ENTRY,
     &constant::ENTRY,
 ];
