@@ -14,10 +14,14 @@ mod em_half_noise;
 mod identity;
 mod krr;
 mod krr_half_noise;
+mod masking;
 mod privrewrite;
 mod privrewrite_cosine;
 mod privrewrite_naive;
 pub mod registry;
+mod safedp;
+mod safedp_rewrite;
+mod safedp_rewrite_ns;
 mod similarity;
 #[cfg(test)]
 mod statistics;

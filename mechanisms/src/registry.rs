@@ -10,7 +10,7 @@ use teda_core::{
 use crate::{
     constant, dp_prompt, dp_prompt_black_box, dp_prompt_topk, dp_prompt_unclipped, em,
     em_half_noise, identity, krr, krr_half_noise, privrewrite, privrewrite_cosine,
-    privrewrite_naive,
+    privrewrite_naive, safedp_rewrite, safedp_rewrite_ns,
 };
 
 /// What mechanisms are built from.
@@ -93,6 +93,8 @@ pub struct Entry {
 pub const ALL: &[&Entry] = &[
     &privrewrite::ENTRY,
     &privrewrite_naive::ENTRY,
+    &safedp_rewrite::ENTRY,
+    &safedp_rewrite_ns::ENTRY,
     &dp_prompt::ENTRY,
     &dp_prompt_black_box::ENTRY,
     &em::ENTRY,
