@@ -15,6 +15,8 @@ mod identity;
 mod krr;
 mod krr_half_noise;
 mod masking;
+mod nearest;
+mod noise;
 mod privrewrite;
 mod privrewrite_cosine;
 mod privrewrite_naive;
@@ -28,5 +30,6 @@ mod statistics;
 mod token_exponential;
 #[cfg(test)]
 mod toy;
+mod word_perturb;
 
 pub use registry::{Context, Entry, Kind, Rewriter};

@@ -10,7 +10,7 @@ use teda_core::{
 use crate::{
     constant, dp_prompt, dp_prompt_black_box, dp_prompt_topk, dp_prompt_unclipped, em,
     em_half_noise, identity, krr, krr_half_noise, privrewrite, privrewrite_cosine,
-    privrewrite_naive, safedp_rewrite, safedp_rewrite_ns,
+    privrewrite_naive, safedp_rewrite, safedp_rewrite_ns, word_perturb,
 };
 
 /// What mechanisms are built from.
@@ -98,6 +98,7 @@ pub const ALL: &[&Entry] = &[
     &dp_prompt::ENTRY,
     &dp_prompt_black_box::ENTRY,
     &em::ENTRY,
+    &word_perturb::ENTRY,
     &krr::ENTRY,
     &krr_half_noise::ENTRY,
     &em_half_noise::ENTRY,

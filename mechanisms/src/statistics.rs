@@ -59,6 +59,24 @@ pub fn assert_sampled<K: Ord + std::fmt::Debug>(
     }
 }
 
+/// Asserts that a sample follows a continuous distribution, by Kolmogorov and Smirnov's distance at
+/// level 10⁻⁴ (its limit law: 2·exp(−2·n·D²)).
+pub fn assert_follows(mut sample: Vec<f64>, cdf: impl Fn(f64) -> f64, what: &str) {
+    sample.sort_by(f64::total_cmp);
+    let n = sample.len() as f64;
+    let distance = sample
+        .iter()
+        .zip(0..)
+        .map(|(x, rank)| {
+            let p = cdf(*x);
+            let below = f64::from(rank) / n;
+            (p - below).abs().max((p - below - 1.0 / n).abs())
+        })
+        .fold(0.0, f64::max);
+    let p = 2.0 * (-2.0 * n * distance * distance).exp();
+    assert!(p > 1e-4, "{what}: D={distance} of {n}, p={p}");
+}
+
 /// The greatest |ln(p/q)| over the outcomes; infinite where one is possible under one alone.
 pub fn greatest_loss<K: Ord>(p: &BTreeMap<K, f64>, q: &BTreeMap<K, f64>) -> f64 {
     let of = |map: &BTreeMap<K, f64>, key: &K| map.get(key).copied().unwrap_or(0.0);
