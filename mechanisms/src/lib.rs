@@ -5,6 +5,7 @@
 
 mod answer;
 mod constant;
+mod dp_gtr;
 mod dp_prompt;
 mod dp_prompt_black_box;
 mod dp_prompt_topk;
@@ -12,6 +13,8 @@ mod dp_prompt_unclipped;
 mod em;
 mod em_half_noise;
 mod identity;
+mod joint_exponential;
+mod keywords;
 mod krr;
 mod krr_half_noise;
 mod masking;
@@ -27,6 +30,7 @@ mod safedp_rewrite_ns;
 mod similarity;
 #[cfg(test)]
 mod statistics;
+mod stopwords;
 mod token_exponential;
 #[cfg(test)]
 mod toy;

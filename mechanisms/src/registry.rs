@@ -8,7 +8,7 @@ use teda_core::{
 };
 
 use crate::{
-    constant, dp_prompt, dp_prompt_black_box, dp_prompt_topk, dp_prompt_unclipped, em,
+    constant, dp_gtr, dp_prompt, dp_prompt_black_box, dp_prompt_topk, dp_prompt_unclipped, em,
     em_half_noise, identity, krr, krr_half_noise, privrewrite, privrewrite_cosine,
     privrewrite_naive, safedp_rewrite, safedp_rewrite_ns, word_perturb,
 };
@@ -97,6 +97,7 @@ pub const ALL: &[&Entry] = &[
     &safedp_rewrite_ns::ENTRY,
     &dp_prompt::ENTRY,
     &dp_prompt_black_box::ENTRY,
+    &dp_gtr::ENTRY,
     &em::ENTRY,
     &word_perturb::ENTRY,
     &krr::ENTRY,
