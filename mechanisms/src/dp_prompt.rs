@@ -166,9 +166,8 @@ impl DpPrompt {
 
     /// One token: Pr(v) ∝ exp(clip(l_v) / T) over all of the vocabulary, in double precision.
     fn choose(&self, logits: &[f32], stream: &mut Stream) -> u32 {
+        let clipped = |logit| self.log_weight(logit);
         let temperature = self.temperature();
-        let (low, high) = self.clip;
-        let clipped = |logit: f32| f64::from(logit.clamp(low, high)) / temperature;
         let token = match self.draw {
             Draw::Clipped => stream.softmax_over(logits, clipped),
             Draw::Unclipped => stream.softmax_over(logits, |logit| f64::from(logit) / temperature),
