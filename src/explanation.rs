@@ -57,7 +57,8 @@ pub fn telling(cells: &[Cell]) -> Vec<&Cell> {
         let same =
             |other: &&mut &Cell| other.mechanism == cell.mechanism && other.verdict == cell.verdict;
         match telling.iter_mut().find(same) {
-            Some(other) if other.empirical_epsilon < cell.empirical_epsilon => *other = cell,
+            // Of equal ones the later: where nothing was found, the largest ε says most.
+            Some(other) if other.empirical_epsilon <= cell.empirical_epsilon => *other = cell,
             Some(_) => {}
             None => telling.push(cell),
         }

@@ -59,7 +59,7 @@ fn legend(cells: &[Cell]) -> String {
     };
     let confidence = explanation::confidence(cell.alpha);
     format!(
-        "\nempirical ε: lower bound between {} at {confidence} % confidence (two-sided; estimator {}, δ = {}).\n\
+        "\nempirical ε: lower bound between {} neighbours at {confidence} % confidence (two-sided; estimator {}, δ = {}).\n\
          ceiling: the bound if every guess had been right. claim: what the mechanism claims between such texts, - where nothing.\n",
         cell.neighbours, cell.estimator, cell.delta
     )

@@ -24,7 +24,7 @@ pub use estimator::{Bound, Estimator};
 pub use guarantee::{Basis, Guarantee, Lengths, Neighbours, Privacy, Unit};
 pub use mechanism::{Mechanism, Query, Release};
 pub use model::{
-    Answer, Choose, Encoder, Generated, Lane, LanguageModel, LogLikelihood, Longest, Prompt,
+    Answer, Choose, Encoder, Generated, Lane, LanguageModel, LogLikelihood, Longest, MASK, Prompt,
     Sampling, Scorer, TextGenerator, TokenMap, grouped,
 };
 pub use parameter::{Parameter, Settings};

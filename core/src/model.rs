@@ -106,10 +106,14 @@ pub struct Sampling {
     pub longest: usize,
 }
 
+/// Stands in a text for a word that a rewriter is to find: see [`TextGenerator::complete`].
+pub const MASK: &str = "[MASK]";
+
 /// A black-box rewriter: text in, text out. What it sees, it may reveal.
 pub trait TextGenerator: Send + Sync {
     /// `n` answers to `prompt` filled with each query's text, `[queries][n]`. Row i depends on
-    /// query i alone. A generator that follows no instructions rewrites the text as it always does.
+    /// query i alone. A generator that follows no instructions rewrites the text as it always does,
+    /// except that one that fills in words fills in those that the text marks by [`MASK`], and only those.
     ///
     /// # Errors
     /// Where no query can be answered (a model that fails, a server that is not there).

@@ -42,19 +42,27 @@ pub const ENTRY: Entry = Entry {
     kind: Kind::Published,
     unit: Some(Unit::Token),
     grid: &GRID,
-    parameters: PARAMETERS,
+    parameters: &[CLIP_LOW, CLIP_HIGH, LENGTH, PROMPT],
     presets: PRESETS,
     rewriter: Rewriter::LanguageModel,
-    build: |context, epsilon, settings| Ok(Box::new(DpPrompt::new(context, epsilon, settings)?)),
+    build: |context, epsilon, settings| {
+        Ok(Box::new(DpPrompt::new(
+            context,
+            epsilon,
+            settings,
+            Draw::Clipped,
+        )?))
+    },
 };
 
 /// The part of TeDA's grid in which a language model goes from noise to its own words.
 pub const GRID: [f64; 5] = [1.0, 10.0, 50.0, 100.0, 250.0];
 
 /// The prompts by number.
-pub const PROMPTS: [&str; 2] = [
+pub const PROMPTS: [&str; 3] = [
     "Document : {}\nParaphrase of the document :",
     "Review: {}\nParaphrase of the review:",
+    "Document: {}\nParaphrase of the document:",
 ];
 
 /// Which prompt, by number.
@@ -64,48 +72,65 @@ pub const PROMPT: Parameter = Parameter {
     least: 0.0,
     greatest: (PROMPTS.len() - 1) as f64,
     whole: true,
-    meaning: "0: 'Document : … Paraphrase of the document :'; 1: the original repository's, for reviews",
+    meaning: "0: 'Document : … Paraphrase of the document :'; 1: the original repository's, for reviews; 2: DP-GTR's, as 0 without spaces before the colons",
 };
 
-const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "clip_low",
-        default: 0.0,
-        least: -1e6,
-        greatest: 1e6,
-        whole: false,
-        meaning: "lower bound of the logits; 0 for both bounds: the model's own μ and μ + 4σ",
-    },
-    Parameter {
-        name: "clip_high",
-        default: 0.0,
-        least: -1e6,
-        greatest: 1e6,
-        whole: false,
-        meaning: "upper bound of the logits",
-    },
-    Parameter {
-        name: "length",
-        default: 0.0,
-        least: 0.0,
-        greatest: 100_000.0,
-        whole: true,
-        meaning: "new tokens at most; 0: as many as the prompt has, as published",
-    },
-    PROMPT,
-];
+/// The clipping's lower bound.
+pub const CLIP_LOW: Parameter = Parameter {
+    name: "clip_low",
+    default: 0.0,
+    least: -1e6,
+    greatest: 1e6,
+    whole: false,
+    meaning: "lower bound of the logits; 0 for both bounds: the model's own μ and μ + 4σ",
+};
 
-const PRESETS: &[Preset] = &[
-    (
-        "flan-t5-base",
-        &[
-            ("clip_low", -19.227_051_130_160_47),
-            ("clip_high", 7.483_249_379_897_16),
-        ],
-    ),
+/// The clipping's upper bound.
+pub const CLIP_HIGH: Parameter = Parameter {
+    name: "clip_high",
+    default: 0.0,
+    least: -1e6,
+    greatest: 1e6,
+    whole: false,
+    meaning: "upper bound of the logits",
+};
+
+/// How many tokens a rewrite has at most.
+pub const LENGTH: Parameter = Parameter {
+    name: "length",
+    default: 0.0,
+    least: 0.0,
+    greatest: 100_000.0,
+    whole: true,
+    meaning: "new tokens at most; 0: as many as the prompt has, as published",
+};
+
+/// The published bounds of one model.
+pub const FLAN_T5_BASE: Preset = (
+    "flan-t5-base",
+    &[
+        ("clip_low", -19.227_051_130_160_47),
+        ("clip_high", 7.483_249_379_897_16),
+    ],
+);
+
+/// The published bounds and prompts.
+pub const PRESETS: &[Preset] = &[
+    FLAN_T5_BASE,
     ("flan-t5-large", &[("clip_low", -95.0), ("clip_high", 8.0)]),
     ("review", &[("prompt", 1.0)]),
 ];
+
+/// How a token is drawn. All but the first are known to be broken, and stand in files of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Draw {
+    /// From all clipped logits, as the proof needs.
+    Clipped,
+    /// From the logits as they come, at the temperature that clipping would have allowed.
+    Unclipped,
+    /// From the highest clipped logits alone: this many, and those that equal the last of them.
+    Highest(usize),
+}
 
 /// DP-Prompt at one ε per token.
 pub struct DpPrompt {
@@ -113,11 +138,16 @@ pub struct DpPrompt {
     prompt: Prompt,
     epsilon: f64,
     clip: (f32, f32),
+    draw: Draw,
     longest: Longest,
 }
 
 impl DpPrompt {
-    fn new(context: &Context, epsilon: f64, settings: &Settings) -> Result<Self> {
+    /// An instance from its parameters.
+    ///
+    /// # Errors
+    /// Usage, without a language model, or without bounds for its logits.
+    pub fn new(context: &Context, epsilon: f64, settings: &Settings, draw: Draw) -> Result<Self> {
         let model = context.language_model.clone().ok_or_else(|| {
             Error::usage("'dp-prompt' needs a language model that shows its logits (--llm)")
         })?;
@@ -126,6 +156,7 @@ impl DpPrompt {
             model,
             prompt: Prompt::new(PROMPTS[settings.get("prompt") as usize]),
             epsilon,
+            draw,
             longest: match settings.get("length") as usize {
                 0 => Longest::AsPrompt,
                 length => Longest::Tokens(length),
@@ -135,13 +166,47 @@ impl DpPrompt {
 
     /// One token: Pr(v) ∝ exp(clip(l_v) / T) over all of the vocabulary, in double precision.
     fn choose(&self, logits: &[f32], stream: &mut Stream) -> u32 {
+        let temperature = self.temperature();
         let (low, high) = self.clip;
-        // A draw with scores moving by at most Δ is ε-DP at T = 2Δ/ε: once Δ/T = ε/2 for the weight
-        // of v and once for the sum over all tokens.
-        let temperature = 2.0 * f64::from(high - low) / self.epsilon;
-        stream.softmax_over(logits, |logit| {
-            f64::from(logit.clamp(low, high)) / temperature
-        }) as u32
+        let clipped = |logit: f32| f64::from(logit.clamp(low, high)) / temperature;
+        let token = match self.draw {
+            Draw::Clipped => stream.softmax_over(logits, clipped),
+            Draw::Unclipped => stream.softmax_over(logits, |logit| f64::from(logit) / temperature),
+            Draw::Highest(count) => {
+                let least = self.nth_highest(logits, count);
+                stream.softmax_over(logits, |logit| {
+                    let log_weight = clipped(logit);
+                    if log_weight < least {
+                        f64::NEG_INFINITY
+                    } else {
+                        log_weight
+                    }
+                })
+            }
+        };
+        token as u32
+    }
+
+    /// T = 2Δ/ε. A draw with scores moving by at most Δ is then ε-DP: once Δ/T = ε/2 for the weight of
+    /// v and once for the sum over all tokens.
+    fn temperature(&self) -> f64 {
+        let (low, high) = self.clip;
+        2.0 * f64::from(high - low) / self.epsilon
+    }
+
+    /// clip(l) / T: moves by at most Δ/T = ε/2, whatever the logit.
+    fn log_weight(&self, logit: f32) -> f64 {
+        let (low, high) = self.clip;
+        f64::from(logit.clamp(low, high)) / self.temperature()
+    }
+
+    /// The `count`-th highest log weight, or the lowest of fewer logits.
+    fn nth_highest(&self, logits: &[f32], count: usize) -> f64 {
+        let mut log_weights: Vec<f64> = logits.iter().map(|l| self.log_weight(*l)).collect();
+        let last = count.min(log_weights.len()) - 1;
+        *log_weights
+            .select_nth_unstable_by(last, |a, b| b.total_cmp(a))
+            .1
     }
 }
 
@@ -172,9 +237,9 @@ impl Mechanism for DpPrompt {
             delta: 0.0,
             unit: Unit::Token,
             neighbours: Neighbours::AnyTexts,
-            basis: match self.longest {
-                Longest::AsPrompt => Basis::Claimed,
-                Longest::Tokens(_) => Basis::Proven,
+            basis: match (self.draw, self.longest) {
+                (Draw::Clipped, Longest::Tokens(_)) => Basis::Proven,
+                _ => Basis::Claimed,
             },
         })
     }
@@ -215,27 +280,43 @@ impl Mechanism for DpPrompt {
 mod tests {
     use std::collections::BTreeMap;
 
+    use proptest::prelude::*;
     use statrs::distribution::{ChiSquared, ContinuousCDF};
     use teda_core::Seed;
 
     use super::*;
     use crate::toy;
 
-    fn instance(epsilon: f64, set: &[(&str, f64)]) -> Result<DpPrompt> {
+    const CLIP: (f64, f64) = (-1.0, 1.5);
+
+    fn instance(epsilon: f64, set: &[(&str, f64)], draw: Draw) -> Result<DpPrompt> {
         let set: Vec<_> = set.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
-        DpPrompt::new(&toy::context(), epsilon, &ENTRY.settings(None, &set)?)
+        DpPrompt::new(&toy::context(), epsilon, &ENTRY.settings(None, &set)?, draw)
+    }
+
+    fn two_tokens(epsilon: f64, draw: Draw) -> DpPrompt {
+        let set = [("clip_low", CLIP.0), ("clip_high", CLIP.1), ("length", 2.0)];
+        instance(epsilon, &set, draw).unwrap()
     }
 
     /// Releases of two tokens straight from the definition.
-    fn exact(text: &str, epsilon: f64, clip: (f64, f64)) -> BTreeMap<String, f64> {
+    fn exact(text: &str, epsilon: f64, draw: Draw) -> BTreeMap<String, f64> {
         let toy = toy::tokens();
         let step = |before: &[u32]| -> Vec<f64> {
-            let logits = toy.logits(text, before);
-            let temperature = 2.0 * (clip.1 - clip.0) / epsilon;
-            let weights: Vec<f64> = logits
-                .iter()
-                .map(|l| (f64::from(*l).clamp(clip.0, clip.1) / temperature).exp())
-                .collect();
+            let logits = toy.logits(text, before).into_iter().map(f64::from);
+            let clipped: Vec<f64> = match draw {
+                Draw::Unclipped => logits.collect(),
+                _ => logits.map(|l| l.clamp(CLIP.0, CLIP.1)).collect(),
+            };
+            let mut sorted = clipped.clone();
+            sorted.sort_by(|a, b| b.total_cmp(a));
+            let least = match draw {
+                Draw::Highest(count) => sorted[count - 1],
+                _ => f64::NEG_INFINITY,
+            };
+            let temperature = 2.0 * (CLIP.1 - CLIP.0) / epsilon;
+            let weight = |l: &f64| f64::from(u8::from(*l >= least)) * (l / temperature).exp();
+            let weights: Vec<f64> = clipped.iter().map(weight).collect();
             let total: f64 = weights.iter().sum();
             weights.into_iter().map(|w| w / total).collect()
         };
@@ -248,47 +329,61 @@ mod tests {
         releases
     }
 
+    /// The greatest |ln ratio| of a release's probabilities under two texts.
+    fn worst(epsilon: f64, draw: Draw) -> f64 {
+        let (p, q) = (exact("t3 t1", epsilon, draw), exact("t6", epsilon, draw));
+        p.iter()
+            .filter(|(y, p)| **p > 0.0 || q[*y] > 0.0)
+            .map(|(y, p)| (p / q[y]).ln().abs())
+            .fold(0.0, f64::max)
+    }
+
     #[test]
     fn releases_follow_the_exact_probabilities() {
-        let clip = (-1.0, 1.5);
-        let set = [("clip_low", clip.0), ("clip_high", clip.1), ("length", 2.0)];
-        for epsilon in [1.0, 12.0] {
-            let mechanism = instance(epsilon, &set).unwrap();
-            let draws = 60_000;
-            let queries: Vec<Query<'_>> = (0..draws)
-                .map(|i| Query {
-                    text: "t3 t1",
-                    seed: Seed::root(5).at(i),
-                })
-                .collect();
-            let mut counts: BTreeMap<String, f64> = BTreeMap::new();
-            for release in mechanism.rewrite(&queries).unwrap() {
-                *counts.entry(release.text).or_default() += 1.0;
+        for draw in [Draw::Clipped, Draw::Unclipped, Draw::Highest(3)] {
+            for epsilon in [1.0, 12.0] {
+                follows(epsilon, draw);
             }
-            let (mut chi, mut degrees) = (0.0, -1.0);
-            for (release, p) in exact("t3 t1", epsilon, clip) {
-                let mean = p * draws as f64;
-                if mean >= 5.0 {
-                    let seen = counts.get(&release).copied().unwrap_or(0.0);
-                    chi += (seen - mean) * (seen - mean) / mean;
-                    degrees += 1.0;
-                }
-            }
-            let p = ChiSquared::new(degrees).unwrap().sf(chi);
-            assert!(p > 1e-4, "ε={epsilon}: χ²={chi} on {degrees}, p={p}");
         }
+    }
+
+    fn follows(epsilon: f64, draw: Draw) {
+        let draws = 60_000;
+        let queries: Vec<Query<'_>> = (0..draws)
+            .map(|i| Query {
+                text: "t3 t1",
+                seed: Seed::root(5).at(i),
+            })
+            .collect();
+        let mut counts: BTreeMap<String, f64> = BTreeMap::new();
+        for release in two_tokens(epsilon, draw).rewrite(&queries).unwrap() {
+            *counts.entry(release.text).or_default() += 1.0;
+        }
+        let (mut chi, mut degrees) = (0.0, -1.0);
+        for (release, p) in exact("t3 t1", epsilon, draw) {
+            let mean = p * draws as f64;
+            let seen = counts.get(&release).copied().unwrap_or(0.0);
+            if mean >= 5.0 {
+                chi += (seen - mean) * (seen - mean) / mean;
+                degrees += 1.0;
+            }
+            assert!(
+                p > 0.0 || seen == 0.0,
+                "{draw:?}: '{release}' is impossible"
+            );
+        }
+        let p = ChiSquared::new(degrees).unwrap().sf(chi);
+        assert!(
+            p > 1e-4,
+            "ε={epsilon} {draw:?}: χ²={chi} on {degrees}, p={p}"
+        );
     }
 
     /// Privacy itself: no release of n tokens is more than e^{nε} likelier under another text.
     #[test]
     fn the_exact_ratio_between_any_texts_stays_within_n_epsilon() {
         for epsilon in [0.5, 3.0, 20.0] {
-            let clip = (-1.0, 1.5);
-            let (p, q) = (exact("t3 t1", epsilon, clip), exact("t6", epsilon, clip));
-            let worst = p
-                .iter()
-                .map(|(y, p)| (p / q[y]).ln().abs())
-                .fold(0.0, f64::max);
+            let worst = worst(epsilon, Draw::Clipped);
             assert!(
                 worst <= 2.0 * epsilon * (1.0 + 1e-12),
                 "{worst} at {epsilon}"
@@ -296,12 +391,72 @@ mod tests {
         }
     }
 
+    /// The two defects: logits beyond the bounds tell more than nε, and what top-k leaves out tells
+    /// texts apart for sure.
+    #[test]
+    fn without_clipping_or_with_top_k_the_exact_ratio_exceeds_the_claim() {
+        for epsilon in [0.5, 3.0, 20.0] {
+            assert_eq!(worst(epsilon, Draw::Highest(3)), f64::INFINITY);
+            // The toy's logits lie from −2 to 2; bounds as far apart as 0.2 allow hundredfold weights.
+            let narrow = [("clip_low", 0.0), ("clip_high", 0.2), ("length", 1.0)];
+            let mechanism = instance(epsilon, &narrow, Draw::Unclipped).unwrap();
+            let worst = |log_weight: &dyn Fn(f32) -> f64| {
+                let toy = toy::tokens();
+                let (p, q) = (toy.logits("t3 t1", &[]), toy.logits("t6", &[]));
+                largest_loss(&p, &q, log_weight)
+            };
+            let broken = worst(&|l| f64::from(l) / mechanism.temperature());
+            let sound = worst(&|l| mechanism.log_weight(l));
+            assert!(broken > epsilon, "{broken} at {epsilon}");
+            assert!(sound <= epsilon * (1.0 + 1e-12), "{sound} at {epsilon}");
+        }
+    }
+
+    /// The greatest |ln(p_v / q_v)| of one draw from two rows of logits.
+    fn largest_loss(p: &[f32], q: &[f32], log_weight: &dyn Fn(f32) -> f64) -> f64 {
+        let log_probabilities = |logits: &[f32]| -> Vec<f64> {
+            let log_weights: Vec<f64> = logits.iter().map(|l| log_weight(*l)).collect();
+            let highest = log_weights
+                .iter()
+                .copied()
+                .fold(f64::NEG_INFINITY, f64::max);
+            let total: f64 = log_weights.iter().map(|w| (w - highest).exp()).sum();
+            let normaliser = highest + total.ln();
+            log_weights.iter().map(|w| w - normaliser).collect()
+        };
+        log_probabilities(p)
+            .iter()
+            .zip(log_probabilities(q))
+            .map(|(p, q)| (p - q).abs())
+            .fold(0.0, f64::max)
+    }
+
+    proptest! {
+        /// Privacy itself, for any logits of any two texts: no token's probability changes by more
+        /// than e^ε.
+        #[test]
+        fn no_logits_make_a_token_tell_more_than_epsilon(
+            rows in prop::collection::vec((-1e4_f32..1e4, -1e4_f32..1e4), 1..40),
+            scale in prop::sample::select(vec![1e-4_f32, 1e-2, 1.0]),
+            epsilon in 0.01_f64..300.0, low in -30_f64..0.0, range in 0.1_f64..60.0,
+        ) {
+            let set = [("clip_low", low), ("clip_high", low + range), ("length", 1.0)];
+            let mechanism = instance(epsilon, &set, Draw::Clipped).unwrap();
+            let p: Vec<f32> = rows.iter().map(|(p, _)| p * scale).collect();
+            let q: Vec<f32> = rows.iter().map(|(_, q)| q * scale).collect();
+            let loss = largest_loss(&p, &q, &|l| mechanism.log_weight(l));
+            prop_assert!(loss <= epsilon * (1.0 + 1e-9), "{loss} at {epsilon}");
+        }
+    }
+
     #[test]
     fn the_claim_is_proven_only_where_lengths_tell_nothing() {
-        let fixed = instance(3.0, &[("length", 7.0)]).unwrap();
+        let fixed = instance(3.0, &[("length", 7.0)], Draw::Clipped).unwrap();
         assert_eq!(fixed.guarantee().unwrap().basis, Basis::Proven);
         assert_eq!(fixed.units("t1"), Some(7));
-        let published = instance(3.0, &[]).unwrap();
+        let broken = instance(3.0, &[("length", 7.0)], Draw::Unclipped).unwrap();
+        assert_eq!(broken.guarantee().unwrap().basis, Basis::Claimed);
+        let published = instance(3.0, &[], Draw::Clipped).unwrap();
         assert_eq!(published.guarantee().unwrap().basis, Basis::Claimed);
         let prompt = PROMPTS[0].split_whitespace().count() as u64;
         assert_eq!(published.units("t1 t2"), Some(prompt - 1 + 2));
@@ -310,13 +465,16 @@ mod tests {
     #[test]
     fn bounds_come_from_the_settings_or_the_model() {
         let (mean, deviation) = toy::MOMENTS;
-        let own = instance(1.0, &[]).unwrap();
+        let own = instance(1.0, &[], Draw::Clipped).unwrap();
         assert_eq!(own.clip, (mean as f32, (mean + 4.0 * deviation) as f32));
         for bad in [
             [("clip_low", 2.0), ("clip_high", 1.0)],
             [("clip_low", 3.0), ("clip_high", 3.0)],
         ] {
-            assert!(matches!(instance(1.0, &bad), Err(Error::Usage(_))));
+            assert!(matches!(
+                instance(1.0, &bad, Draw::Clipped),
+                Err(Error::Usage(_))
+            ));
         }
         let settings = ENTRY.settings(None, &[]).unwrap();
         assert!(matches!(bounds(&settings, None), Err(Error::Usage(_))));

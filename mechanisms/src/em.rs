@@ -19,7 +19,7 @@ use std::sync::Arc;
 use teda_core::{Basis, Guarantee, Mechanism, Neighbours, Query, Release, Result, TokenMap, Unit};
 
 use crate::privrewrite::GRID;
-use crate::registry::{Entry, Kind, Rewriter};
+use crate::registry::{Context, Entry, Kind, Rewriter};
 use crate::token_exponential::TokenExponential;
 
 pub const ENTRY: Entry = Entry {
@@ -32,29 +32,37 @@ pub const ENTRY: Entry = Entry {
     parameters: &[],
     presets: &[],
     rewriter: Rewriter::Nothing,
-    build: |context, epsilon, _| {
-        Ok(Box::new(Em {
-            tokens: context.tokens.clone(),
-            draw: TokenExponential::new(context.tokens.clone(), epsilon),
-            epsilon,
-        }))
-    },
+    build: |context, epsilon, _| Ok(Box::new(Em::new(context, epsilon, epsilon, Basis::Proven))),
 };
 
-struct Em {
+/// The mechanism that runs at one ε and claims another (or the same).
+pub struct Em {
     tokens: Arc<dyn TokenMap>,
     draw: TokenExponential,
-    epsilon: f64,
+    claimed: f64,
+    basis: Basis,
+}
+
+impl Em {
+    /// Runs at `epsilon` and claims `claimed`.
+    pub fn new(context: &Context, epsilon: f64, claimed: f64, basis: Basis) -> Self {
+        Self {
+            tokens: context.tokens.clone(),
+            draw: TokenExponential::new(context.tokens.clone(), epsilon),
+            claimed,
+            basis,
+        }
+    }
 }
 
 impl Mechanism for Em {
     fn guarantee(&self) -> Option<Guarantee> {
         Some(Guarantee {
-            epsilon: self.epsilon,
+            epsilon: self.claimed,
             delta: 0.0,
             unit: Unit::Text,
             neighbours: Neighbours::OneToken,
-            basis: Basis::Proven,
+            basis: self.basis,
         })
     }
 

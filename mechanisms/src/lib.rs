@@ -5,17 +5,35 @@
 
 mod answer;
 mod constant;
+mod dp_gtr;
 mod dp_prompt;
 mod dp_prompt_black_box;
+mod dp_prompt_topk;
+mod dp_prompt_unclipped;
 mod em;
+mod em_half_noise;
 mod identity;
+mod joint_exponential;
+mod keywords;
 mod krr;
 mod krr_half_noise;
+mod masking;
+mod nearest;
+mod noise;
 mod privrewrite;
+mod privrewrite_cosine;
 mod privrewrite_naive;
 pub mod registry;
+mod safedp;
+mod safedp_rewrite;
+mod safedp_rewrite_ns;
+mod similarity;
+#[cfg(test)]
+mod statistics;
+mod stopwords;
 mod token_exponential;
 #[cfg(test)]
 mod toy;
+mod word_perturb;
 
 pub use registry::{Context, Entry, Kind, Rewriter};

@@ -38,6 +38,7 @@ use teda_core::{
 
 use crate::answer::sentence;
 use crate::registry::{Context, Entry, Kind, Preset, Rewriter};
+use crate::similarity::similarity;
 use crate::token_exponential::TokenExponential;
 
 pub const ENTRY: Entry = Entry {
@@ -56,6 +57,7 @@ pub const ENTRY: Entry = Entry {
             epsilon,
             settings,
             Sensitivity::Lemma,
+            Mean::Plain,
         )?))
     },
 };
@@ -140,7 +142,16 @@ impl Sensitivity {
     }
 }
 
-/// PrivRewrite at one ε, with either sensitivity.
+/// What the selection compares a text's tokens by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mean {
+    /// The mean of their vectors, as the lemma needs.
+    Plain,
+    /// Its direction: the defect of `privrewrite-cosine`.
+    Normalised,
+}
+
+/// PrivRewrite at one ε, with either sensitivity and either mean.
 pub struct PrivRewrite {
     tokens: Arc<dyn TokenMap>,
     encoder: Arc<dyn Encoder>,
@@ -154,6 +165,7 @@ pub struct PrivRewrite {
     prompt: Prompt,
     sampling: Sampling,
     sensitivity: Sensitivity,
+    mean: Mean,
 }
 
 impl PrivRewrite {
@@ -166,6 +178,7 @@ impl PrivRewrite {
         epsilon: f64,
         settings: &Settings,
         sensitivity: Sensitivity,
+        mean: Mean,
     ) -> Result<Self> {
         let generator = context
             .generator
@@ -189,6 +202,7 @@ impl PrivRewrite {
                 longest: settings.get("longest") as usize,
             },
             sensitivity,
+            mean,
         })
     }
 
@@ -202,14 +216,22 @@ impl PrivRewrite {
         self.tokens.detokenize(&sanitised)
     }
 
-    /// φ: the mean of the text's unit-norm token vectors, deliberately not re-normalised.
+    /// φ: the mean of the text's unit-norm token vectors. The lemma needs it as it is: replacing one of
+    /// T tokens moves it by at most 2/T, but can turn its direction around.
     fn mean_vector(&self, tokens: &[u32]) -> Array1<f64> {
         let vectors = self.tokens.vectors();
         let mut mean = Array1::zeros(vectors.ncols());
         for token in tokens {
             mean.zip_mut_with(&vectors.row(*token as usize), |m, v| *m += f64::from(*v));
         }
-        mean / (tokens.len().max(1) as f64)
+        mean /= tokens.len().max(1) as f64;
+        if self.mean == Mean::Normalised {
+            let norm = mean.dot(&mean).sqrt();
+            if norm > 0.0 {
+                mean /= norm;
+            }
+        }
+        mean
     }
 
     /// u(y) of a candidate, in [0, 1].
@@ -236,7 +258,10 @@ impl Mechanism for PrivRewrite {
             delta: 0.0,
             unit: Unit::Text,
             neighbours: Neighbours::OneToken,
-            basis: Basis::Proven,
+            basis: match self.mean {
+                Mean::Plain => Basis::Proven,
+                Mean::Normalised => Basis::Claimed,
+            },
         })
     }
 
@@ -296,8 +321,6 @@ fn prune<'a>(texts: &[Vec<&'a str>], tau: f64, encoder: &dyn Encoder) -> Result<
     }
     let vectors: Array2<f32> = encoder.encode(&texts.concat())?;
     let mut rows = vectors.rows().into_iter();
-    let similarity =
-        |a: ArrayView1<'_, f32>, b: ArrayView1<'_, f32>| 0.5 * (1.0 + f64::from(a.dot(&b)));
     Ok(texts
         .iter()
         .map(|texts| {
@@ -324,12 +347,13 @@ mod tests {
     use teda_core::Seed;
 
     use super::*;
-    use crate::toy;
+    use crate::{statistics, toy};
 
     fn instance(epsilon: f64, given: &[(&str, f64)], sensitivity: Sensitivity) -> PrivRewrite {
         let given: Vec<_> = given.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
         let settings = ENTRY.settings(None, &given).unwrap();
-        PrivRewrite::new(&toy::context(), epsilon, &settings, sensitivity).unwrap()
+        let context = toy::context();
+        PrivRewrite::new(&context, epsilon, &settings, sensitivity, Mean::Plain).unwrap()
     }
 
     const SAMPLING: Sampling = Sampling {
@@ -347,32 +371,49 @@ mod tests {
         })
     }
 
+    /// φ as the definition has it.
+    fn phi(toy: &toy::Toy, tokens: &[u32], mean: Mean) -> Array1<f64> {
+        let row = |t: &u32| toy.vectors().row(*t as usize).mapv(f64::from);
+        let sum = tokens
+            .iter()
+            .map(row)
+            .fold(Array1::<f64>::zeros(4), |sum, v| sum + v);
+        match mean {
+            Mean::Plain => sum / tokens.len() as f64,
+            Mean::Normalised => sum.clone() / sum.dot(&sum).sqrt().max(f64::MIN_POSITIVE),
+        }
+    }
+
     /// The released texts' probabilities straight from the definition, by enumeration of every
-    /// sanitised text, for the toy rewriter (deterministic given the sanitised text).
+    /// sanitised text, for the toy rewriter (deterministic given the sanitised text), with ρ = 2.
     fn exact(
+        toy: &toy::Toy,
         x: &[u32],
-        epsilon: f64,
+        [epsilon_1, epsilon_2]: [f64; 2],
         sensitivity: f64,
         candidates: usize,
+        mean: Mean,
     ) -> BTreeMap<String, f64> {
-        let toy = toy::tokens();
         let row = |t: u32| toy.vectors().row(t as usize).mapv(f64::from);
-        let mean = |tokens: &[u32]| {
-            tokens
-                .iter()
-                .fold(Array1::<f64>::zeros(4), |sum, t| sum + row(*t))
-                / tokens.len() as f64
+        let weight = |t: u32, source: u32| {
+            (epsilon_1 / 2.0 * row(t).dot(&row(source)).clamp(0.0, 1.0)).exp()
         };
-        let phase_1 = |t: u32, source: u32| {
-            let weight = |t: u32| (epsilon / 4.0 * row(t).dot(&row(source)).clamp(0.0, 1.0)).exp();
-            weight(t) / (0..toy::UNKNOWN).map(weight).sum::<f64>()
-        };
+        let phase_1: Vec<Vec<f64>> = x
+            .iter()
+            .map(|source| {
+                let total: f64 = (0..toy::UNKNOWN).map(|t| weight(t, *source)).sum();
+                (0..toy::UNKNOWN)
+                    .map(|t| weight(t, *source) / total)
+                    .collect()
+            })
+            .collect();
+        let source = phi(toy, x, mean);
         let mut released = BTreeMap::new();
         for y in sequences(x.len()) {
             let p: f64 = y
                 .iter()
-                .zip(x)
-                .map(|(t, source)| phase_1(*t, *source))
+                .zip(&phase_1)
+                .map(|(t, p)| p[*t as usize])
                 .product();
             let text = toy.detokenize(&y);
             let query = Query {
@@ -387,8 +428,9 @@ mod tests {
             let weights: Vec<f64> = rewrites
                 .iter()
                 .map(|z| {
-                    let u = (0.5 + mean(x).dot(&mean(&toy.tokenize(z))) / 2.0).clamp(0.0, 1.0);
-                    (epsilon / 2.0 * u / (2.0 * sensitivity)).exp()
+                    let u =
+                        (0.5 + source.dot(&phi(toy, &toy.tokenize(z), mean)) / 2.0).clamp(0.0, 1.0);
+                    (epsilon_2 * u / (2.0 * sensitivity)).exp()
                 })
                 .collect();
             let total: f64 = weights.iter().sum();
@@ -420,7 +462,14 @@ mod tests {
                     *counts.entry(release.text).or_default() += 1.0;
                 }
                 let (mut chi, mut degrees) = (0.0, -1.0);
-                for (release, p) in exact(&x, epsilon, bound, 3) {
+                for (release, p) in exact(
+                    &toy::tokens(),
+                    &x,
+                    [epsilon / 2.0; 2],
+                    bound,
+                    3,
+                    Mean::Plain,
+                ) {
                     let mean = p * draws as f64;
                     if mean >= 5.0 {
                         let seen = counts.get(&release).copied().unwrap_or(0.0);
@@ -441,21 +490,59 @@ mod tests {
     /// between one-token neighbours.
     #[test]
     fn the_exact_ratio_between_neighbours_stays_within_epsilon() {
+        let toy = toy::tokens();
         for epsilon in [0.5, 2.0, 8.0] {
             for (x, y) in [
                 ([2, 5, 1], [2, 0, 1]),
                 ([0, 0, 0], [0, 0, 7]),
                 ([3, 4, 6], [1, 4, 6]),
             ] {
-                let (p, q) = (
-                    exact(&x, epsilon, 1.0 / 3.0, 3),
-                    exact(&y, epsilon, 1.0 / 3.0, 3),
-                );
-                for (release, p) in &p {
-                    assert!((p / q[release]).ln().abs() <= epsilon * (1.0 + 1e-12));
-                }
+                let of = |x| exact(&toy, x, [epsilon / 2.0; 2], 1.0 / 3.0, 3, Mean::Plain);
+                let loss = statistics::greatest_loss(&of(&x), &of(&y));
+                assert!(loss <= epsilon * (1.0 + 1e-12), "{loss} at {epsilon}");
             }
         }
+    }
+
+    /// The defect of `privrewrite-cosine`: where the tokens' vectors cancel, one token turns the
+    /// direction of their mean around, and a release tells the two texts apart by more than ε. The
+    /// sound twin stays within.
+    #[test]
+    fn a_normalised_mean_exceeds_the_claim_where_the_plain_one_does_not() {
+        let toy = toy::opposites();
+        let (x, y) = ([0, 1, 0, 1, 0], [0, 1, 0, 1, 1]);
+        let epsilon = 1.0;
+        // Most of the budget in the selection, where the defect is (`split` = 0.05).
+        let epsilons = [0.05 * epsilon, 0.95 * epsilon];
+        let loss = |mean| {
+            let of = |x| exact(&toy, x, epsilons, 1.0 / 5.0, 3, mean);
+            statistics::greatest_loss(&of(&x), &of(&y))
+        };
+        let (broken, sound) = (loss(Mean::Normalised), loss(Mean::Plain));
+        assert!(broken > 1.2 * epsilon, "{broken}");
+        assert!(sound <= epsilon * (1.0 + 1e-12), "{sound}");
+    }
+
+    /// What is enumerated above is what the mechanism does.
+    #[test]
+    fn releases_of_the_broken_control_follow_its_exact_probabilities() {
+        let toy = toy::opposites();
+        let context = Context {
+            tokens: toy.clone(),
+            encoder: toy.clone(),
+            generator: Some(toy.clone()),
+            ..toy::context()
+        };
+        let set = [("candidates", 3.0), ("tau", 1.0), ("split", 0.05)];
+        let entry = crate::privrewrite_cosine::ENTRY;
+        let settings = entry
+            .settings(None, &set.map(|(name, value)| (name.to_owned(), value)))
+            .unwrap();
+        let mechanism = entry.instance(&context, Some(4.0), &settings).unwrap();
+        assert_eq!(mechanism.guarantee().unwrap().basis, Basis::Claimed);
+        let counts = statistics::releases(&*mechanism, "t0 t1 t0", 60_000);
+        let exact = exact(&toy, &[0, 1, 0], [0.2, 3.8], 1.0 / 3.0, 3, Mean::Normalised);
+        statistics::assert_sampled(&counts, &exact, "privrewrite-cosine");
     }
 
     proptest! {

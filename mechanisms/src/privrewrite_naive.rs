@@ -14,7 +14,7 @@
 //! As `privrewrite`. The paper draws this variant as unaffected by ρ (Section 5.2, Figure 3) and gives
 //! no other utility for it; here ρ scales its utility as it does in `privrewrite`.
 
-use crate::privrewrite::{GRID, PARAMETERS, PRESETS, PrivRewrite, Sensitivity};
+use crate::privrewrite::{GRID, Mean, PARAMETERS, PRESETS, PrivRewrite, Sensitivity};
 use crate::registry::{Entry, Kind, Rewriter};
 use teda_core::Unit;
 
@@ -34,6 +34,7 @@ pub const ENTRY: Entry = Entry {
             epsilon,
             settings,
             Sensitivity::Range,
+            Mean::Plain,
         )?))
     },
 };

@@ -8,8 +8,9 @@ use teda_core::{
 };
 
 use crate::{
-    constant, dp_prompt, dp_prompt_black_box, em, identity, krr, krr_half_noise, privrewrite,
-    privrewrite_naive,
+    constant, dp_gtr, dp_prompt, dp_prompt_black_box, dp_prompt_topk, dp_prompt_unclipped, em,
+    em_half_noise, identity, krr, krr_half_noise, privrewrite, privrewrite_cosine,
+    privrewrite_naive, safedp_rewrite, safedp_rewrite_ns, word_perturb,
 };
 
 /// What mechanisms are built from.
@@ -38,6 +39,21 @@ pub enum Rewriter {
     InstructedGenerator,
     /// A language model that shows its logits.
     LanguageModel,
+}
+
+impl Rewriter {
+    /// What `--llm` must name, in words; `None` where nothing is rewritten with.
+    #[must_use]
+    pub fn describe(self) -> Option<&'static str> {
+        match self {
+            Self::Nothing => None,
+            Self::Generator => Some("any rewriter, the one in the binary too"),
+            Self::InstructedGenerator => Some("a language model that follows instructions"),
+            Self::LanguageModel => {
+                Some("a language model run in this process: its logits are seen")
+            }
+        }
+    }
 }
 
 /// What a mechanism is in the registry for.
@@ -92,11 +108,19 @@ pub struct Entry {
 pub const ALL: &[&Entry] = &[
     &privrewrite::ENTRY,
     &privrewrite_naive::ENTRY,
+    &safedp_rewrite::ENTRY,
+    &safedp_rewrite_ns::ENTRY,
     &dp_prompt::ENTRY,
     &dp_prompt_black_box::ENTRY,
+    &dp_gtr::ENTRY,
     &em::ENTRY,
+    &word_perturb::ENTRY,
     &krr::ENTRY,
     &krr_half_noise::ENTRY,
+    &em_half_noise::ENTRY,
+    &privrewrite_cosine::ENTRY,
+    &dp_prompt_topk::ENTRY,
+    &dp_prompt_unclipped::ENTRY,
     &identity::ENTRY,
     &constant::ENTRY,
 ];

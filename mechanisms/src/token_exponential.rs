@@ -145,6 +145,27 @@ mod tests {
         }
     }
 
+    /// The defect of `em-half-noise`: at twice the ε that is claimed, some pair of tokens is told apart by
+    /// more than the claim, while the mechanism at its own ε stays within.
+    #[test]
+    fn at_twice_the_claimed_epsilon_the_exact_ratio_exceeds_the_claim() {
+        let tokens = toy::tokens();
+        let worst = |epsilon: f64| {
+            let all: Vec<Vec<f64>> = (0..toy::TOKENS as u32)
+                .map(|x| exact(&*tokens, epsilon, x))
+                .collect();
+            let pairs = all.iter().flat_map(|p| all.iter().map(move |q| (p, q)));
+            pairs
+                .flat_map(|(p, q)| p.iter().zip(q).map(|(p, q)| (p / q).ln()))
+                .fold(0.0, f64::max)
+        };
+        for claimed in [0.25, 1.0, 4.0] {
+            let (broken, sound) = (worst(2.0 * claimed), worst(claimed));
+            assert!(broken > 1.01 * claimed, "{broken} at {claimed}");
+            assert!(sound <= claimed * (1.0 + 1e-12), "{sound} at {claimed}");
+        }
+    }
+
     proptest! {
         /// Privacy itself: no output's probability changes by more than e^ε between two tokens.
         #[test]

@@ -23,6 +23,7 @@ pub struct Toy {
     released: Vec<u32>,
 }
 
+/// Vectors in general position.
 pub fn tokens() -> Arc<Toy> {
     let mut stream = Seed::root(9).named("toy").stream();
     let mut vectors = Array2::from_shape_simple_fn((TOKENS, 4), || stream.uniform() as f32 - 0.4);
@@ -31,6 +32,19 @@ pub fn tokens() -> Arc<Toy> {
         row /= norm;
     }
     vectors.row_mut(UNKNOWN as usize).fill(0.0);
+    Arc::new(Toy {
+        vectors,
+        released: (0..UNKNOWN).collect(),
+    })
+}
+
+/// Vectors that cancel: "t0" and "t1" are opposite, and so are "t2" and "t3", …, all else at right angles.
+pub fn opposites() -> Arc<Toy> {
+    let vectors = Array2::from_shape_fn((TOKENS, 4), |(token, axis)| match token / 2 == axis {
+        true if token % 2 == 0 => 1.0,
+        true => -1.0,
+        false => 0.0,
+    });
     Arc::new(Toy {
         vectors,
         released: (0..UNKNOWN).collect(),
@@ -174,7 +188,7 @@ impl LanguageModel for Toy {
 }
 
 impl Scorer for Toy {
-    /// Every token is as likely as any other.
+    /// By its own logits, under an empty text.
     fn log_likelihood(
         &self,
         _: &Prompt,
@@ -183,10 +197,18 @@ impl Scorer for Toy {
         Ok(pairs
             .iter()
             .map(|(_, continuation)| {
-                let tokens = self.tokenize(continuation).len();
+                let tokens = self.tokenize(continuation);
+                let total = (0..tokens.len())
+                    .map(|i| {
+                        let logits = self.logits("", &tokens[..i]);
+                        let normaliser: f64 = logits.iter().map(|l| f64::from(*l).exp()).sum();
+                        let own = logits.get(tokens[i] as usize).copied();
+                        f64::from(own.unwrap_or(f32::NEG_INFINITY)) - normaliser.ln()
+                    })
+                    .sum();
                 Ok(LogLikelihood {
-                    total: -(tokens as f64) * f64::from(UNKNOWN).ln(),
-                    tokens,
+                    total,
+                    tokens: tokens.len(),
                 })
             })
             .collect())

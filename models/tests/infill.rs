@@ -126,6 +126,37 @@ fn a_candidate_does_not_depend_on_how_many_are_asked_for() {
 }
 
 #[test]
+fn masks_of_a_text_are_filled_and_nothing_else_is_touched() {
+    let text = "play [MASK] by [MASK], please";
+    let query = [Query {
+        text,
+        seed: Seed::root(2),
+    }];
+    for (rate, rounds) in [(0.1, 1), (1.0, 3)] {
+        let candidates = &complete(&model(rate, rounds), &query, 100, PLAIN).unwrap()[0];
+        for candidate in candidates {
+            let words: Vec<&str> = candidate.split(' ').collect();
+            assert_eq!((words[0], words[2], words[4]), ("play", "by", "please"));
+            let filled = [words[1], words[3].strip_suffix(',').unwrap()];
+            for word in filled {
+                assert!(!word.is_empty() && word.chars().all(char::is_alphanumeric));
+            }
+        }
+        let distinct: std::collections::BTreeSet<&String> = candidates.iter().collect();
+        assert!(distinct.len() > 50, "{} of 100", distinct.len());
+    }
+    // With every word masked there is nothing to keep.
+    let all = [Query {
+        text: "[MASK] [MASK]",
+        seed: Seed::root(3),
+    }];
+    for candidate in &complete(&model(0.3, 1), &all, 20, PLAIN).unwrap()[0] {
+        assert_eq!(candidate.split(' ').count(), 2);
+        assert!(!candidate.contains("MASK"), "{candidate}");
+    }
+}
+
+#[test]
 fn kept_units_stay_verbatim_and_masks_become_single_words() {
     let text = "  Play  Beyoncé's\t“Halo”, now-or-never: 7 times!";
     let query = [Query {

@@ -57,6 +57,9 @@ fn list_mechanisms() -> String {
             entry.summary.to_owned(),
         ]);
         details += &format!("\n{}\n  source   {}\n", entry.name, entry.source);
+        if let Some(what) = entry.rewriter.describe() {
+            details += &format!("  --llm    {what}\n");
+        }
         for p in entry.parameters {
             details += &format!(
                 "  --set {}={}   {} ({} to {}{})\n",

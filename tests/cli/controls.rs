@@ -116,3 +116,35 @@ fn too_few_trials_to_refute_a_claim_are_called_saturated() {
     ]);
     assert_eq!(cells[0]["verdict"], "saturated");
 }
+
+/// A claim about texts that differ in one token holds between such texts, and an audit of them can
+/// see a leak; between any texts nothing is claimed.
+#[test]
+fn token_level_claims_are_audited_between_one_token_neighbours() {
+    let sandbox = Sandbox::new();
+    let audit = [
+        "audit",
+        "--mech",
+        "em,privrewrite",
+        "--epsilon",
+        "2,30",
+        "--max-words",
+        "4",
+        "--limit",
+        "100",
+        "--trials",
+        "300",
+        "--neighbours",
+    ];
+    let cells = sandbox.cells(&[&audit[..], &["one-token"]].concat());
+    assert_eq!(cells.len(), 4);
+    for cell in &cells {
+        assert_eq!(cell["neighbours"], "one-token");
+        assert_eq!(cell["claimed_epsilon"], cell["epsilon"]);
+        assert_ne!(cell["verdict"], "violation", "{cell}");
+    }
+    assert!(number(&cells[1], "empirical_epsilon") > 2.0, "{}", cells[1]);
+    for cell in sandbox.cells(&[&audit[..], &["any-texts"]].concat()) {
+        assert_eq!(cell["verdict"], "no-claim");
+    }
+}

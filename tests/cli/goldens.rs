@@ -33,7 +33,12 @@ fn the_numbers_of_a_small_audit() {
     let table = sandbox.stdout(&[
         "audit",
         "--mech",
-        "privrewrite,privrewrite-naive,em,krr,krr-half-noise,identity,constant",
+        concat!(
+            "privrewrite,privrewrite-naive,safedp-rewrite,safedp-rewrite-ns,em,word-perturb,",
+            "krr,krr-half-noise,em-half-noise,privrewrite-cosine,identity,constant"
+        ),
+        "--set",
+        "rounds=2",
         "--epsilon",
         "2,40",
         "--limit",
@@ -79,7 +84,9 @@ fn the_same_line_gives_the_same_rewrite() {
     for (mechanism, epsilon) in [
         ("privrewrite", "4"),
         ("privrewrite-naive", "40"),
+        ("safedp-rewrite", "3"),
         ("em", "40"),
+        ("word-perturb", "100"),
     ] {
         let input = std::fs::File::open(sandbox.path("lines")).unwrap();
         let output = sandbox

@@ -7,10 +7,16 @@ use crate::sandbox::{Sandbox, read, text};
 
 /// Every mechanism that needs nothing but the binary, at one small setting: short texts of the default
 /// data set.
-const BUILTIN: [&str; 13] = [
+const BUILTIN: [&str; 15] = [
     "audit",
     "--mech",
-    "privrewrite,privrewrite-naive,em,krr,krr-half-noise,identity,constant",
+    concat!(
+        "privrewrite,privrewrite-naive,safedp-rewrite,safedp-rewrite-ns,em,word-perturb,",
+        "krr,krr-half-noise,em-half-noise,privrewrite-cosine,identity,constant"
+    ),
+    // SafeDP-Rewrite would make 50 rewrites a trial.
+    "--set",
+    "rounds=2",
     "--epsilon",
     "2",
     "--limit",
@@ -27,9 +33,12 @@ const BUILTIN: [&str; 13] = [
 const CHECKPOINTS: [&str; 19] = [
     "audit",
     "--mech",
-    "dp-prompt,dp-prompt-black-box,privrewrite",
+    concat!(
+        "privrewrite,safedp-rewrite,dp-prompt,dp-prompt-black-box,dp-gtr,",
+        "dp-prompt-topk,dp-prompt-unclipped"
+    ),
     "--set",
-    "clip_low=-3,clip_high=3,longest=9,candidates=3",
+    "clip_low=-3,clip_high=3,longest=9,candidates=3,rounds=2,paraphrases=3,top_k=5",
     "--llm",
     concat!(env!("CARGO_MANIFEST_DIR"), "/models/tests/fixtures/t5"),
     "--attack",
@@ -124,7 +133,7 @@ fn a_killed_run_resumes_to_the_same_bytes() {
     let table = audit(&sandbox, &BUILTIN, "whole", &[]);
     let rows = sandbox.bytes("whole", "trials.parquet");
     // Kill once the journal has grown to a share of its final rows, three shares in turn.
-    let expected_rows = 150 * 7 * 2;
+    let expected_rows = 150 * 12 * 2;
     for share in [0.1, 0.5, 0.9] {
         let name = format!("killed-{share}");
         let arguments = [&BUILTIN[..], &["--quiet", "--out", &name, "--batch", "2"]].concat();

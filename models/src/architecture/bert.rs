@@ -1,5 +1,7 @@
 //! BERT and RoBERTa encoders (Devlin et al. 2019; Liu et al. 2019): post-norm, learned positions.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use teda_core::{Error, Result};
 
@@ -7,6 +9,7 @@ use super::loader::{Loader, check_shape};
 use crate::matrix::activation::Activation;
 use crate::transformer::attention::{Mask, Projections, SelfAttention};
 use crate::transformer::memory::Shape;
+use crate::transformer::relative::RelativeBias;
 use crate::transformer::{Block, Embeddings, Encoder, Feed, Stack, Sublayer, Words};
 
 /// The part of `config.json` that is used.
@@ -65,6 +68,21 @@ pub(super) fn encoder(loader: &Loader<'_>, config: &Config, offset: usize) -> Re
                 config.max_position_embeddings
             ))
         })?;
+    let layer = Layer {
+        hidden,
+        wide: config.intermediate_size,
+        heads: config.num_attention_heads,
+        epsilon: config.layer_norm_eps,
+        activation: config.hidden_act,
+        attention: [
+            "attention.self.query",
+            "attention.self.key",
+            "attention.self.value",
+            "attention.output.dense",
+            "attention.output.LayerNorm",
+        ],
+        relative: None,
+    };
     let embeddings = loader.below("embeddings");
     Ok(Encoder {
         backend: loader.backend.clone(),
@@ -80,7 +98,7 @@ pub(super) fn encoder(loader: &Loader<'_>, config: &Config, offset: usize) -> Re
         },
         stack: Stack {
             blocks: (0..config.num_hidden_layers)
-                .map(|index| block(&loader.below(&format!("encoder.layer.{index}")), config))
+                .map(|index| layer.load(&loader.below(&format!("encoder.layer.{index}"))))
                 .collect::<Result<_>>()?,
             last: None,
         },
@@ -114,42 +132,60 @@ fn positions(embeddings: &Loader<'_>, config: &Config, offset: usize) -> Result<
     Ok(positions)
 }
 
-fn block(loader: &Loader<'_>, config: &Config) -> Result<Block> {
-    let (hidden, wide) = (config.hidden_size, config.intermediate_size);
-    let heads = config.num_attention_heads;
-    let scale = 1.0 / ((hidden / heads) as f32).sqrt();
-    let norm = |name: &str| loader.layer_norm(name, hidden, config.layer_norm_eps);
-    Ok(Block {
-        attention: Sublayer {
-            before: None,
-            inner: SelfAttention {
-                projections: Projections {
-                    heads,
-                    query: loader.linear("attention.self.query", hidden, hidden, scale)?,
-                    key: loader.linear("attention.self.key", hidden, hidden, 1.0)?,
-                    value: loader.linear("attention.self.value", hidden, hidden, 1.0)?,
-                    output: loader.linear("attention.output.dense", hidden, hidden, 1.0)?,
+/// What BERT's layers have in common with those of its relatives.
+pub(super) struct Layer {
+    pub(super) hidden: usize,
+    pub(super) wide: usize,
+    pub(super) heads: usize,
+    pub(super) epsilon: f32,
+    pub(super) activation: Activation,
+    /// Names of query, key, value, output and norm of the attention.
+    pub(super) attention: [&'static str; 5],
+    pub(super) relative: Option<Arc<RelativeBias>>,
+}
+
+impl Layer {
+    /// The layer of some tensors.
+    ///
+    /// # Errors
+    /// Where a tensor is missing or has another shape.
+    pub(super) fn load(&self, loader: &Loader<'_>) -> Result<Block> {
+        let scale = 1.0 / ((self.hidden / self.heads) as f32).sqrt();
+        let norm = |name: &str| loader.layer_norm(name, self.hidden, self.epsilon).map(Some);
+        let square = |name: &str, scale| loader.linear(name, self.hidden, self.hidden, scale);
+        let [query, key, value, output, attention_norm] = self.attention;
+        Ok(Block {
+            attention: Sublayer {
+                before: None,
+                inner: SelfAttention {
+                    projections: Projections {
+                        heads: self.heads,
+                        query: square(query, scale)?,
+                        key: square(key, 1.0)?,
+                        value: square(value, 1.0)?,
+                        output: square(output, 1.0)?,
+                    },
+                    query_norm: None,
+                    key_norm: None,
+                    rotary: None,
+                    relative: self.relative.clone(),
+                    mask: Mask::All,
                 },
-                query_norm: None,
-                key_norm: None,
-                rotary: None,
-                relative: None,
-                mask: Mask::All,
+                after: None,
+                last: norm(attention_norm)?,
             },
-            after: None,
-            last: Some(norm("attention.output.LayerNorm")?),
-        },
-        cross: None,
-        feed: Sublayer {
-            before: None,
-            inner: Feed {
-                up: loader.linear("intermediate.dense", hidden, wide, 1.0)?,
-                activation: config.hidden_act,
-                gated: false,
-                down: loader.linear("output.dense", wide, hidden, 1.0)?,
+            cross: None,
+            feed: Sublayer {
+                before: None,
+                inner: Feed {
+                    up: loader.linear("intermediate.dense", self.hidden, self.wide, 1.0)?,
+                    activation: self.activation,
+                    gated: false,
+                    down: loader.linear("output.dense", self.wide, self.hidden, 1.0)?,
+                },
+                after: None,
+                last: norm("output.LayerNorm")?,
             },
-            after: None,
-            last: Some(norm("output.LayerNorm")?),
-        },
-    })
+        })
+    }
 }

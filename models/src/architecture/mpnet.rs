@@ -6,12 +6,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use teda_core::{Error, Result};
 
+use super::bert::Layer;
 use super::loader::{Loader, check_shape, parse};
 use crate::matrix::activation::Activation;
-use crate::transformer::attention::{Mask, Projections, SelfAttention};
 use crate::transformer::memory::Shape;
 use crate::transformer::relative::RelativeBias;
-use crate::transformer::{Block, Embeddings, Encoder, Feed, Stack, Sublayer, Words};
+use crate::transformer::{Embeddings, Encoder, Stack, Words};
 
 /// The farthest distance with a bucket of its own; fixed by the architecture.
 const FARTHEST: usize = 128;
@@ -69,11 +69,23 @@ pub(super) fn encoder(loader: &Loader<'_>, config: &Value) -> Result<Encoder> {
         "encoder.relative_attention_bias.weight",
         &[config.relative_attention_num_buckets, heads],
     )?;
-    let relative = Arc::new(RelativeBias::new(table, heads, true, FARTHEST));
-    let blocks = (0..config.num_hidden_layers).map(|index| {
-        let loader = loader.below(&format!("encoder.layer.{index}"));
-        block(&loader, &config, &relative)
-    });
+    let layer = Layer {
+        hidden,
+        wide: config.intermediate_size,
+        heads,
+        epsilon: config.layer_norm_eps,
+        activation: config.hidden_act,
+        attention: [
+            "attention.attn.q",
+            "attention.attn.k",
+            "attention.attn.v",
+            "attention.attn.o",
+            "attention.LayerNorm",
+        ],
+        relative: Some(Arc::new(RelativeBias::new(table, heads, true, FARTHEST))),
+    };
+    let blocks = (0..config.num_hidden_layers)
+        .map(|index| layer.load(&loader.below(&format!("encoder.layer.{index}"))));
     Ok(Encoder {
         backend: loader.backend.clone(),
         embeddings: Embeddings {
@@ -97,46 +109,5 @@ pub(super) fn encoder(loader: &Loader<'_>, config: &Value) -> Result<Encoder> {
         },
         vocabulary: config.vocab_size,
         longest: config.max_position_embeddings - offset,
-    })
-}
-
-fn block(loader: &Loader<'_>, config: &Config, relative: &Arc<RelativeBias>) -> Result<Block> {
-    let (hidden, wide) = (config.hidden_size, config.intermediate_size);
-    let heads = config.num_attention_heads;
-    let scale = 1.0 / ((hidden / heads) as f32).sqrt();
-    let norm = |name: &str| loader.layer_norm(name, hidden, config.layer_norm_eps);
-    let square = |name: &str, scale| loader.linear(name, hidden, hidden, scale);
-    Ok(Block {
-        attention: Sublayer {
-            before: None,
-            inner: SelfAttention {
-                projections: Projections {
-                    heads,
-                    query: square("attention.attn.q", scale)?,
-                    key: square("attention.attn.k", 1.0)?,
-                    value: square("attention.attn.v", 1.0)?,
-                    output: square("attention.attn.o", 1.0)?,
-                },
-                query_norm: None,
-                key_norm: None,
-                rotary: None,
-                relative: Some(relative.clone()),
-                mask: Mask::All,
-            },
-            after: None,
-            last: Some(norm("attention.LayerNorm")?),
-        },
-        cross: None,
-        feed: Sublayer {
-            before: None,
-            inner: Feed {
-                up: loader.linear("intermediate.dense", hidden, wide, 1.0)?,
-                activation: config.hidden_act,
-                gated: false,
-                down: loader.linear("output.dense", wide, hidden, 1.0)?,
-            },
-            after: None,
-            last: Some(norm("output.LayerNorm")?),
-        },
     })
 }

@@ -6,6 +6,8 @@
 //! ([`units`]) are chosen uniformly without replacement. Each becomes one `<mask>`, and each mask is
 //! drawn from softmax(logits / temperature) over the whole words of the vocabulary: the pieces that
 //! are a space and letters or digits. A later round masks afresh what the one before it made.
+//! A text that marks words by [`MASK`](teda_core::MASK) gets these drawn anew in every round, all of
+//! them, and keeps all others.
 //! A text without maskable words comes back unchanged. In any other, white space becomes single
 //! spaces.
 //!
@@ -169,7 +171,11 @@ impl Infill {
     fn choose(&self, draft: &mut Draft<'_>) -> Vec<bool> {
         let mut chosen = vec![false; draft.source.units.len()];
         let mut left = draft.source.maskable.clone();
-        let count = left.len().min(self.options.masks(left.len()));
+        let count = if draft.source.marked {
+            left.len()
+        } else {
+            left.len().min(self.options.masks(left.len()))
+        };
         for i in 0..count {
             // Fisher-Yates, stopped after `count` draws.
             let j = i + draft.stream.below(left.len() - i);

@@ -14,8 +14,10 @@ pub(super) type Cache<'a> = HashMap<Unit<'a>, Vec<u32>>;
 pub(super) struct Source<'a> {
     pub(super) text: &'a str,
     pub(super) units: Vec<Unit<'a>>,
-    /// Indices of the maskable units.
+    /// Indices of the maskable units; of the masks alone where the text has any.
     pub(super) maskable: Vec<usize>,
+    /// Whether the text says by masks which words are to be drawn.
+    pub(super) marked: bool,
     /// Tokens of all units, one after the other.
     pieces: Vec<u32>,
     /// Where each unit ends in `pieces`.
@@ -37,16 +39,18 @@ impl<'a> Source<'a> {
             text,
             units: units::split(text),
             maskable: Vec::new(),
+            marked: false,
             pieces: Vec::new(),
             ends: Vec::new(),
         };
+        source.marked = source.units.iter().any(Unit::mask);
         for (index, unit) in source.units.iter().enumerate() {
             if !cache.contains_key(unit) {
                 cache.insert(*unit, tokenize(tokenizer, unit)?);
             }
             source.pieces.extend_from_slice(&cache[unit]);
             source.ends.push(source.pieces.len());
-            if unit.maskable() {
+            if unit.mask() || (unit.maskable() && !source.marked) {
                 source.maskable.push(index);
             }
         }

@@ -1,6 +1,9 @@
 //! The units of a text: what is masked or kept as a whole.
 
-/// A maximal run of letters, digits and apostrophes, or one other character that is not white space.
+use teda_core::MASK;
+
+/// A maximal run of letters, digits and apostrophes, one other character that is not white space, or a
+/// mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Unit<'a> {
     pub(super) text: &'a str,
@@ -9,6 +12,11 @@ pub(super) struct Unit<'a> {
 }
 
 impl Unit<'_> {
+    /// Whether the unit is a mask already.
+    pub(super) fn mask(&self) -> bool {
+        self.spaced && self.text == MASK
+    }
+
     /// Whether the unit is a word that a mask may stand for.
     pub(super) fn maskable(&self) -> bool {
         self.spaced && self.text.contains(char::is_alphanumeric)
@@ -27,6 +35,7 @@ pub(super) fn split(text: &str) -> Vec<Unit<'_>> {
             continue;
         }
         let length = match rest.find(|c| !in_word(c)) {
+            Some(0) if spaced && rest.starts_with(MASK) => MASK.len(),
             Some(0) => first.len_utf8(),
             Some(length) => length,
             None => rest.len(),
@@ -73,5 +82,15 @@ mod tests {
             ]
         );
         assert_eq!(split(" \n"), []);
+    }
+
+    #[test]
+    fn a_mask_is_a_unit_where_a_word_could_be() {
+        let units: Vec<(&str, bool)> = split("[MASK], x[MASK] [mask]")
+            .iter()
+            .map(|u| (u.text, u.mask()))
+            .collect();
+        let words = ["[MASK]", ",", "x", "[", "MASK", "]", "[", "mask", "]"];
+        assert_eq!(units, words.map(|word| (word, word == MASK)));
     }
 }

@@ -1,0 +1,618 @@
+//! `dp-gtr`: a group of private paraphrases, their common words, and one new text that avoids these.
+//!
+//! # Definition
+//! 1. m paraphrases of the text by a private mechanism at ε₁ each, by default `dp-prompt`; with
+//!    `spread` the i-th at s_i times its temperature, so at ε₁/s_i, s from ½ to 1½ in equal steps.
+//! 2. The exemplar is the paraphrase of the lowest perplexity under the language model. The K keywords
+//!    are the words of the highest document frequency among the paraphrases, by counting (NDP) or by
+//!    the joint exponential mechanism at ε₂ (JEM).
+//! 3. The language model writes a new text after the exemplar, asked to avoid the keywords, at
+//!    temperature 0: always the token of the highest logit.
+//!
+//! # Guarantee
+//! Σ_i nε₁/s_i for paraphrases of n tokens, which is m·n·ε₁ without `spread`: the m paraphrases
+//! compose, and all that follows is post-processing of them. For NDP that is the paper's claim. For JEM
+//! it adds ε₂, which it need not, as the words counted are private already: the claim here is the
+//! smaller one, and implies the paper's. `units` counts n Σ 1/s_i tokens of ε₁, rounded up. Neighbours
+//! and basis are the paraphraser's: with `dp-prompt` any texts, proven for a fixed `length` and
+//! **claimed** for the published rule. Paraphrases by `em` cost Σ_i ε₁/s_i under one-token adjacency.
+//!
+//! # Source
+//! DP-GTR: *Differentially private prompt protection via group text rewriting* (2025), Section 4,
+//! Algorithm 1; prompts and values as in its code.
+//!
+//! # Deviations
+//! Perplexity is the rewriting model's (GPT-2 in the code), after a line that says "Text:". The list of
+//! stopwords is our own. The paper's ten temperatures 0.5, 0.6, …, 1.5 are eleven; here m equal steps. The
+//! reference lets JEM choose among the words seen (`domain` = 0), so that its choice tells which these
+//! are: no ε₂ follows from it. A model that follows no instructions may use keywords all the same: they
+//! are not banned in decoding, since a language model does not show the texts of its tokens here. Of the
+//! answer the first line counts, without quotation marks around it.
+
+use std::sync::Arc;
+
+use teda_core::{
+    Error, Guarantee, Lane, LanguageModel, Longest, Mechanism, Parameter, Prompt, Query, Release,
+    Result, Seed, Settings, Stream, TokenMap, Unit,
+};
+
+use crate::answer::sentence;
+use crate::dp_prompt::{self, CLIP_HIGH, CLIP_LOW, FLAN_T5_BASE, GRID, LENGTH};
+use crate::keywords::{frequencies, frequencies_among, keyword};
+use crate::registry::{Context, Entry, Kind, Preset, Rewriter};
+use crate::{em, joint_exponential, word_perturb};
+
+pub const ENTRY: Entry = Entry {
+    name: "dp-gtr",
+    summary: "rewrites after the best of a group of private paraphrases, avoiding their common words",
+    source: "DP-GTR (2025), Section 4",
+    kind: Kind::Published,
+    unit: Some(Unit::Token),
+    grid: &GRID,
+    parameters: PARAMETERS,
+    presets: PRESETS,
+    rewriter: Rewriter::LanguageModel,
+    build: |context, epsilon, settings| Ok(Box::new(DpGtr::new(context, epsilon, settings)?)),
+};
+
+/// What can paraphrase, by number.
+const PARAPHRASERS: [&Entry; 3] = [&dp_prompt::ENTRY, &em::ENTRY, &word_perturb::ENTRY];
+
+/// DP-GTR's among the prompts of `dp-prompt`.
+const PARAPHRASE_PROMPT: f64 = 2.0;
+
+/// What the exemplar and the keywords stand in.
+const PROMPT: &str =
+    "Refer the following question to generate a new question:\n{}\nGenerated question:\n";
+
+/// What a paraphrase continues when its perplexity is taken: public, and no model reads nothing.
+const BEFORE: &str = "Text:\n{}";
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "paraphrases",
+        default: 10.0,
+        least: 1.0,
+        greatest: 1000.0,
+        whole: true,
+        meaning: "m, paraphrases of a group",
+    },
+    Parameter {
+        name: "paraphraser",
+        default: 0.0,
+        least: 0.0,
+        greatest: (PARAPHRASERS.len() - 1) as f64,
+        whole: true,
+        meaning: "0: dp-prompt on the run's language model; 1: em; 2: word-perturb",
+    },
+    Parameter {
+        name: "spread",
+        default: 0.0,
+        least: 0.0,
+        greatest: 1.0,
+        whole: true,
+        meaning: "1: the group's temperatures go from half to one and a half times their own",
+    },
+    Parameter {
+        name: "keywords",
+        default: 10.0,
+        least: 0.0,
+        greatest: 1000.0,
+        whole: true,
+        meaning: "K, words to avoid",
+    },
+    Parameter {
+        name: "release",
+        default: 0.0,
+        least: 0.0,
+        greatest: 1.0,
+        whole: true,
+        meaning: "how keywords are found: 0 by counting (NDP), 1 by the joint exponential mechanism (JEM)",
+    },
+    Parameter {
+        name: "epsilon2",
+        default: 2.0,
+        least: 1e-6,
+        greatest: 1e6,
+        whole: false,
+        meaning: "epsilon of the joint exponential mechanism",
+    },
+    Parameter {
+        name: "domain",
+        default: 0.0,
+        least: 0.0,
+        greatest: 1.0,
+        whole: true,
+        meaning: "what it chooses among: 0 the words seen, as published; 1 the public vocabulary",
+    },
+    CLIP_LOW,
+    CLIP_HIGH,
+    LENGTH,
+    Parameter {
+        name: "longest",
+        default: 48.0,
+        least: 1.0,
+        greatest: 100_000.0,
+        whole: true,
+        meaning: "tokens of the new text at most",
+    },
+];
+
+const PRESETS: &[Preset] = &[
+    ("ndp", &[("release", 0.0)]),
+    ("jem", &[("release", 1.0)]),
+    ("jem-public", &[("release", 1.0), ("domain", 1.0)]),
+    ("non-uniform", &[("spread", 1.0)]),
+    ("paraphraser-em", &[("paraphraser", 1.0)]),
+    ("paraphraser-word-perturb", &[("paraphraser", 2.0)]),
+    FLAN_T5_BASE,
+    // μ = 22.944258 and μ + 4σ with σ = 2.420791, as published.
+    (
+        "llama-3.1-8b",
+        &[("clip_low", 22.944_258), ("clip_high", 32.627_422)],
+    ),
+];
+
+/// How keywords are found.
+enum Keywords {
+    /// By counting.
+    Counted,
+    /// By the joint exponential mechanism at ε₂ among the words seen, or those of a public domain.
+    Joint {
+        epsilon: f64,
+        domain: Option<Vec<String>>,
+    },
+}
+
+/// DP-GTR at one ε₁.
+struct DpGtr {
+    model: Arc<dyn LanguageModel>,
+    /// One for all paraphrases, or one for each.
+    paraphrasers: Vec<Box<dyn Mechanism>>,
+    epsilon: f64,
+    /// s, one a paraphrase.
+    scales: Vec<f64>,
+    keywords: Keywords,
+    count: usize,
+    prompt: Prompt,
+    longest: Longest,
+}
+
+impl DpGtr {
+    fn new(context: &Context, epsilon: f64, settings: &Settings) -> Result<Self> {
+        let model = context.language_model.clone().ok_or_else(|| {
+            Error::usage("'dp-gtr' needs a language model that shows its logits (--llm)")
+        })?;
+        let group = settings.get("paraphrases") as usize;
+        let spread = settings.get("spread") == 1.0;
+        let scales = if spread {
+            spread_scales(group)
+        } else {
+            vec![1.0; group]
+        };
+        let distinct: &[f64] = if spread { &scales[..] } else { &[1.0] };
+        Ok(Self {
+            model,
+            paraphrasers: distinct
+                .iter()
+                .map(|scale| paraphraser(context, epsilon / scale, settings))
+                .collect::<Result<_>>()?,
+            epsilon,
+            scales,
+            keywords: match settings.get("release") as usize {
+                0 => Keywords::Counted,
+                _ => Keywords::Joint {
+                    epsilon: settings.get("epsilon2"),
+                    domain: (settings.get("domain") == 1.0).then(|| words(&*context.tokens)),
+                },
+            },
+            count: settings.get("keywords") as usize,
+            prompt: Prompt::new(PROMPT),
+            longest: Longest::Tokens(settings.get("longest") as usize),
+        })
+    }
+
+    /// Σ 1/s_i: how many times ε₁ the group spends where one paraphrase at s = 1 spends it once. Higher
+    /// temperatures by s mean ε₁/s, because T = 2Δ/ε.
+    fn share(&self) -> f64 {
+        self.scales.iter().map(|scale| 1.0 / scale).sum()
+    }
+
+    /// Stage 1: `[texts][paraphrases]`, each with its own coins.
+    fn paraphrase(&self, batch: &[Query<'_>]) -> Result<Vec<Vec<Release>>> {
+        let group = self.scales.len();
+        let query = |row: usize, i: usize| Query {
+            text: batch[row].text,
+            seed: batch[row].seed.named("paraphrase").at(i as u64),
+        };
+        let mut groups: Vec<Vec<Release>> = batch.iter().map(|_| Vec::new()).collect();
+        if let [one] = &self.paraphrasers[..] {
+            let queries: Vec<Query<'_>> = (0..batch.len() * group)
+                .map(|job| query(job / group, job % group))
+                .collect();
+            for (job, release) in one.rewrite(&queries)?.into_iter().enumerate() {
+                groups[job / group].push(release);
+            }
+        } else {
+            for (i, paraphraser) in self.paraphrasers.iter().enumerate() {
+                let queries: Vec<Query<'_>> = (0..batch.len()).map(|row| query(row, i)).collect();
+                for (group, release) in groups.iter_mut().zip(paraphraser.rewrite(&queries)?) {
+                    group.push(release);
+                }
+            }
+        }
+        Ok(groups)
+    }
+
+    /// Stage 2a: the paraphrase of the lowest perplexity of each group, the first of equals; `None` for a group
+    /// without any.
+    fn exemplars<'a>(&self, groups: &[Vec<&'a str>]) -> Result<Vec<Option<&'a str>>> {
+        let pairs: Vec<(&str, &str)> = groups.iter().flatten().map(|text| ("", *text)).collect();
+        let mut scores = self
+            .model
+            .log_likelihood(&Prompt::new(BEFORE), &pairs)?
+            .into_iter();
+        Ok(groups
+            .iter()
+            .map(|group| {
+                let mut best: Option<(f64, &str)> = None;
+                for (text, score) in group.iter().zip(scores.by_ref()) {
+                    // ln perplexity is the mean of −ln P over the tokens.
+                    let mean = match score {
+                        Ok(score) if score.tokens > 0 => score.total / score.tokens as f64,
+                        _ => f64::NEG_INFINITY,
+                    };
+                    if best.is_none_or(|(highest, _)| mean > highest) {
+                        best = Some((mean, *text));
+                    }
+                }
+                best.map(|(_, text)| text)
+            })
+            .collect())
+    }
+
+    /// Stage 2b: the words to avoid.
+    fn keywords(&self, group: &[&str], seed: Seed) -> Vec<String> {
+        let (epsilon, domain) = match &self.keywords {
+            Keywords::Counted => {
+                let words = frequencies(group).into_iter().map(|(word, _)| word);
+                return words.take(self.count).collect();
+            }
+            Keywords::Joint { epsilon, domain } => (*epsilon, domain),
+        };
+        let words = match domain {
+            Some(domain) => frequencies_among(domain, group),
+            None => frequencies(group),
+        };
+        let counts: Vec<u32> = words.iter().map(|(_, count)| *count).collect();
+        let k = self.count.min(counts.len());
+        // One paraphrase more or less moves every count by at most 1, all in one direction: Δ = 1.
+        let mut stream = seed.named("keywords").stream();
+        joint_exponential::draw(&counts, k, epsilon, 1.0, &mut stream)
+            .into_iter()
+            .map(|place| words[place].0.clone())
+            .collect()
+    }
+}
+
+/// s from ½ to 1½ in equal steps; 1 for a group of one.
+fn spread_scales(group: usize) -> Vec<f64> {
+    match group {
+        1 => vec![1.0],
+        _ => (0..group)
+            .map(|i| 0.5 + i as f64 / (group - 1) as f64)
+            .collect(),
+    }
+}
+
+/// The paraphraser that the settings number, with those of them that it knows.
+fn paraphraser(context: &Context, epsilon: f64, settings: &Settings) -> Result<Box<dyn Mechanism>> {
+    let entry = PARAPHRASERS[settings.get("paraphraser") as usize];
+    let own: Vec<(String, f64)> = entry
+        .parameters
+        .iter()
+        .map(|parameter| {
+            let value = match parameter.name {
+                "prompt" => PARAPHRASE_PROMPT,
+                name => settings.get(name),
+            };
+            (parameter.name.to_owned(), value)
+        })
+        .collect();
+    entry
+        .instance(context, Some(epsilon), &entry.settings(None, &own)?)
+        .map_err(|error| error.context("'dp-gtr'"))
+}
+
+/// The words of the public vocabulary that can be keywords, in alphabetical order.
+fn words(tokens: &dyn TokenMap) -> Vec<String> {
+    let mut words: Vec<String> = tokens
+        .released()
+        .iter()
+        .filter_map(|token| {
+            let word = tokens.detokenize(&[*token]);
+            // Parts of words come back as other tokens.
+            let whole = tokens.tokenize(&word) == [*token];
+            keyword(&word).filter(|keyword| whole && *keyword == word)
+        })
+        .collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+/// Temperature 0: the first of the highest logits.
+fn greedy(logits: &mut [f32], _: &mut Stream) -> u32 {
+    let mut best = 0;
+    for (token, logit) in logits.iter().enumerate() {
+        if *logit > logits[best] {
+            best = token;
+        }
+    }
+    best as u32
+}
+
+impl Mechanism for DpGtr {
+    fn guarantee(&self) -> Option<Guarantee> {
+        let one = self.paraphrasers[0].guarantee()?;
+        Some(Guarantee {
+            // Basic composition of the group: over units where the claim is per unit, here where
+            // it is per text.
+            epsilon: match one.unit {
+                Unit::Token | Unit::Triple => self.epsilon,
+                Unit::Text => self.epsilon * self.share(),
+            },
+            ..one
+        })
+    }
+
+    /// The tokens of ε₁ that the whole group spends on `text`, rounded up.
+    fn units(&self, text: &str) -> Option<u64> {
+        let tokens = self.paraphrasers[0].units(text)?;
+        match self.paraphrasers[0].guarantee()?.unit {
+            Unit::Token | Unit::Triple => Some((tokens as f64 * self.share()).ceil() as u64),
+            Unit::Text => Some(tokens),
+        }
+    }
+
+    fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {
+        let made = self.paraphrase(batch)?;
+        let groups: Vec<Vec<&str>> = made
+            .iter()
+            .map(|group| {
+                let texts = group.iter().map(|release| release.text.trim());
+                texts.filter(|text| !text.is_empty()).collect()
+            })
+            .collect();
+        let exemplars = self.exemplars(&groups)?;
+        // What the prompt holds, by row, where there is an exemplar.
+        let questions: Vec<(usize, String)> = exemplars
+            .iter()
+            .enumerate()
+            .filter_map(|(row, exemplar)| {
+                let exemplar = (*exemplar)?;
+                let keywords = self.keywords(&groups[row], batch[row].seed).join(", ");
+                let question = format!("{exemplar}\nAvoid using following tokens:\n{keywords}");
+                Some((row, question))
+            })
+            .collect();
+        let lanes: Vec<Lane<'_>> = questions
+            .iter()
+            .map(|(row, question)| Lane {
+                text: question,
+                seed: batch[*row].seed.named("answer"),
+                longest: self.longest,
+            })
+            .collect();
+        let answers = self.model.generate(&self.prompt, &lanes, &greedy)?;
+        // Without an exemplar: why there is no paraphrase, or nothing.
+        let mut releases: Vec<Release> = made
+            .iter()
+            .map(|group| {
+                let failed = group.iter().find(|release| release.failure.is_some());
+                failed.cloned().unwrap_or_default()
+            })
+            .collect();
+        for ((row, _), answer) in questions.iter().zip(answers) {
+            releases[*row] = match answer {
+                Ok(generated) => Release::of(sentence(&generated.text)),
+                Err(reason) => Release::failed(reason),
+            };
+        }
+        Ok(releases)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use teda_core::{Basis, Neighbours, Scorer};
+
+    use super::*;
+    use crate::{statistics, toy};
+
+    const CLIP: (f64, f64) = (-1.0, 1.5);
+
+    fn instance(epsilon: f64, given: &[(&str, f64)]) -> Box<dyn Mechanism> {
+        let given: Vec<_> = given.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
+        let settings = ENTRY.settings(None, &given).unwrap();
+        ENTRY
+            .instance(&toy::context(), Some(epsilon), &settings)
+            .unwrap()
+    }
+
+    /// Two paraphrases of two tokens, one keyword, a new text of two tokens.
+    fn small(epsilon: f64, more: &[(&str, f64)]) -> Box<dyn Mechanism> {
+        let set = [
+            ("clip_low", CLIP.0),
+            ("clip_high", CLIP.1),
+            ("length", 2.0),
+            ("paraphrases", 2.0),
+            ("keywords", 1.0),
+            ("longest", 2.0),
+        ];
+        instance(epsilon, &[&set[..], more].concat())
+    }
+
+    /// The probabilities of `dp-prompt`'s releases of two tokens.
+    fn paraphrases(text: &str, epsilon: f64) -> Vec<(String, f64)> {
+        let toy = toy::tokens();
+        let step = |before: &[u32]| -> Vec<f64> {
+            let temperature = 2.0 * (CLIP.1 - CLIP.0) / epsilon;
+            let weights: Vec<f64> = toy
+                .logits(text, before)
+                .iter()
+                .map(|l| (f64::from(*l).clamp(CLIP.0, CLIP.1) / temperature).exp())
+                .collect();
+            let total: f64 = weights.iter().sum();
+            weights.into_iter().map(|w| w / total).collect()
+        };
+        let mut all = Vec::new();
+        for (a, p) in (0..).zip(step(&[])) {
+            for (b, q) in (0..).zip(step(&[a])) {
+                all.push((format!("t{a} t{b}"), p * q));
+            }
+        }
+        all
+    }
+
+    /// The releases of [`small`] straight from the definition; `joint` is ε₂.
+    fn exact(text: &str, epsilons: [f64; 2], joint: Option<f64>) -> BTreeMap<String, f64> {
+        let toy = toy::tokens();
+        let perplexity = |text: &str| {
+            let pair = [("", text)];
+            let score = toy
+                .log_likelihood(&Prompt::new("Text:\n{}"), &pair)
+                .unwrap();
+            let score = score[0].clone().unwrap();
+            (-score.total / score.tokens as f64).exp()
+        };
+        let answer = |exemplar: &str, keyword: &str| {
+            let question = format!("{exemplar}\nAvoid using following tokens:\n{keyword}");
+            let highest = |before: &[u32]| {
+                let logits = toy.logits(&question, before);
+                let at = |t: &u32| logits[*t as usize];
+                (0..toy::UNKNOWN)
+                    .max_by(|s, t| at(s).total_cmp(&at(t)))
+                    .unwrap()
+            };
+            let first = highest(&[]);
+            format!("t{first} t{}", highest(&[first]))
+        };
+        let [first, second] = epsilons.map(|epsilon| paraphrases(text, epsilon));
+        let mut released = BTreeMap::new();
+        for (a, p) in &first {
+            for (b, q) in &second {
+                let exemplar = if perplexity(b) < perplexity(a) { b } else { a };
+                let mut counts: BTreeMap<&str, f64> = BTreeMap::new();
+                let has = |text: &str, word: &str| text.split(' ').any(|w| w == word);
+                for word in a.split(' ').chain(b.split(' ')) {
+                    let count = f64::from(u8::from(has(a, word)) + u8::from(has(b, word)));
+                    counts.insert(word, count);
+                }
+                let highest = counts.values().copied().fold(0.0, f64::max);
+                let weight = |count: f64| match joint {
+                    Some(epsilon) => (epsilon * (count - highest) / 2.0).exp(),
+                    None => f64::from(u8::from(count == highest)),
+                };
+                // By counting, the first in alphabetical order of the most frequent.
+                let mut chosen: Vec<(&str, f64)> =
+                    counts.iter().map(|(w, c)| (*w, weight(*c))).collect();
+                if joint.is_none() {
+                    chosen.retain(|(_, weight)| *weight > 0.0);
+                    chosen.truncate(1);
+                }
+                let total: f64 = chosen.iter().map(|(_, weight)| weight).sum();
+                for (keyword, weight) in chosen {
+                    *released.entry(answer(exemplar, keyword)).or_default() +=
+                        p * q * weight / total;
+                }
+            }
+        }
+        released
+    }
+
+    #[test]
+    fn releases_follow_the_exact_probabilities_of_all_three_stages() {
+        let text = "t3 t1";
+        for epsilon in [2.0, 15.0] {
+            for (set, epsilons, joint) in [
+                (&[][..], [epsilon; 2], None),
+                (&[("release", 1.0)][..], [epsilon; 2], Some(2.0)),
+                (&[("spread", 1.0)][..], [2.0 * epsilon, epsilon / 1.5], None),
+            ] {
+                let counts = statistics::releases(&*small(epsilon, set), text, 30_000);
+                let exact = exact(text, epsilons, joint);
+                statistics::assert_sampled(&counts, &exact, &format!("ε={epsilon} {set:?}"));
+            }
+        }
+    }
+
+    /// Privacy itself: no release tells more than the group's tokens spend, with either way of finding
+    /// keywords.
+    #[test]
+    fn the_exact_ratio_between_texts_stays_within_the_claim() {
+        for epsilon in [0.5, 3.0, 20.0] {
+            for joint in [None, Some(2.0)] {
+                let of = |text| exact(text, [epsilon; 2], joint);
+                let loss = statistics::greatest_loss(&of("t3 t1"), &of("t6"));
+                let claim = small(epsilon, &[]).guarantee().unwrap();
+                let units = small(epsilon, &[]).units("t6").unwrap() as f64;
+                assert_eq!(
+                    (claim.epsilon * units, claim.basis),
+                    (4.0 * epsilon, Basis::Proven)
+                );
+                assert!(loss <= 4.0 * epsilon * (1.0 + 1e-12), "{loss} at {epsilon}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_claim_is_the_paraphrasers_composed() {
+        let published = instance(3.0, &[]);
+        let claim = published.guarantee().unwrap();
+        assert_eq!(
+            (claim.epsilon, claim.unit, claim.neighbours, claim.basis),
+            (3.0, Unit::Token, Neighbours::AnyTexts, Basis::Claimed)
+        );
+        // "Document: t1 t2", "Paraphrase of the document:": seven words.
+        assert_eq!(published.units("t1 t2"), Some(10 * 7));
+        // 1/0.5 + 1/0.75 + 1/1 + 1/1.25 + 1/1.5 = 5.8; 5.8 · 7 = 40.6.
+        let spread = instance(3.0, &[("spread", 1.0), ("paraphrases", 5.0)]);
+        assert_eq!(spread.units("t1 t2"), Some(41));
+        assert_eq!(spread.guarantee().unwrap().epsilon, 3.0);
+        let em = instance(3.0, &[("paraphraser", 1.0), ("paraphrases", 4.0)]);
+        let claim = em.guarantee().unwrap();
+        assert_eq!(
+            (claim.epsilon, claim.unit, claim.neighbours, claim.basis),
+            (12.0, Unit::Text, Neighbours::OneToken, Basis::Proven)
+        );
+        assert_eq!(em.units("t1 t2"), Some(2));
+        let metric = instance(3.0, &[("paraphraser", 2.0)]).guarantee().unwrap();
+        assert_eq!(metric.neighbours, Neighbours::Metric);
+    }
+
+    #[test]
+    fn every_preset_rewrites() {
+        let query = Query {
+            text: "t3 t1 t6",
+            seed: Seed::root(1),
+        };
+        for (preset, _) in PRESETS {
+            let settings = ENTRY.settings(Some(preset), &[]).unwrap();
+            let mechanism = ENTRY
+                .instance(&toy::context(), Some(5.0), &settings)
+                .unwrap();
+            let release = mechanism.rewrite(&[query]).unwrap().remove(0);
+            assert_eq!(release.failure, None, "{preset}");
+            assert_eq!(release.text.split(' ').count(), 48, "{preset}");
+        }
+    }
+
+    #[test]
+    fn the_public_domain_is_the_vocabularys_words() {
+        let expected: Vec<String> = (0..toy::UNKNOWN).map(|t| format!("t{t}")).collect();
+        assert_eq!(words(&*toy::tokens()), expected);
+    }
+}

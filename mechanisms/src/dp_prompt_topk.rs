@@ -1,0 +1,46 @@
+//! `dp-prompt-topk`: DP-Prompt with the text generator's top-k filter left on. Known to be broken.
+//!
+//! # Definition
+//! As `dp-prompt`, but each token is drawn from the `top_k` highest clipped logits alone (and those equal
+//! to the last of them).
+//!
+//! # Guarantee
+//! It **claims** ε per generated token and has no finite ε: which tokens are among the highest depends
+//! on the text, and a token outside them has probability 0. Its sound twin is `dp-prompt`.
+//!
+//! # Source
+//! A defect met in published code: generation libraries keep the 50 highest logits unless told otherwise,
+//! and the code of DP-Paraphrase (Mattern, Weggenmann and Kerschbaum, 2022) does not tell.
+//!
+//! # Deviations
+//! The defect is shown on DP-Prompt, so that it is the only difference from a sound mechanism.
+
+use teda_core::{Parameter, Unit};
+
+use crate::dp_prompt::{CLIP_HIGH, CLIP_LOW, DpPrompt, Draw, GRID, LENGTH, PRESETS, PROMPT};
+use crate::registry::{Entry, Kind, Rewriter};
+
+pub const ENTRY: Entry = Entry {
+    name: "dp-prompt-topk",
+    summary: "BROKEN on purpose: dp-prompt that draws from the 50 likeliest tokens alone",
+    source: "planted defect: a generation library's top-k default left on",
+    kind: Kind::Control,
+    unit: Some(Unit::Token),
+    grid: &GRID,
+    parameters: &[CLIP_LOW, CLIP_HIGH, LENGTH, PROMPT, TOP_K],
+    presets: PRESETS,
+    rewriter: Rewriter::LanguageModel,
+    build: |context, epsilon, settings| {
+        let draw = Draw::Highest(settings.get("top_k") as usize);
+        Ok(Box::new(DpPrompt::new(context, epsilon, settings, draw)?))
+    },
+};
+
+const TOP_K: Parameter = Parameter {
+    name: "top_k",
+    default: 50.0,
+    least: 1.0,
+    greatest: 1e6,
+    whole: true,
+    meaning: "tokens that a draw is among: the highest logits",
+};

@@ -1,0 +1,123 @@
+//! Words of a text behind masks.
+//!
+//! # Definition
+//! The words of a text are what stands between white space. z_i = [`MASK`] where word i is masked, else
+//! the word; the masked text joins them by single spaces.
+
+use teda_core::{MASK, Stream};
+
+/// Which words are masked whatever the coins say.
+#[derive(Debug, Clone, Copy)]
+pub struct Always {
+    /// Words with a digit.
+    pub numbers: bool,
+    /// E-mail addresses.
+    pub emails: bool,
+}
+
+impl Always {
+    fn masks(self, word: &str) -> bool {
+        (self.numbers && word.contains(char::is_numeric)) || (self.emails && is_email(word))
+    }
+}
+
+/// Whether a word holds an @ with something before it and a name with a dot inside after it.
+fn is_email(word: &str) -> bool {
+    word.split_once('@').is_some_and(|(user, host)| {
+        let host = host.trim_end_matches(|c: char| !c.is_alphanumeric());
+        user.contains(char::is_alphanumeric)
+            && host
+                .split_once('.')
+                .is_some_and(|(name, end)| !name.is_empty() && !end.is_empty())
+    })
+}
+
+/// A text some of whose words are masked.
+#[derive(Debug, Clone)]
+pub struct Masked<'a> {
+    words: Vec<&'a str>,
+    masked: Vec<bool>,
+}
+
+impl<'a> Masked<'a> {
+    /// The text with what `always` names behind masks.
+    pub fn new(text: &'a str, always: Always) -> Self {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let masked = words.iter().map(|word| always.masks(word)).collect();
+        Self { words, masked }
+    }
+
+    /// Masks each word that is not masked yet with probability `rate`, independently.
+    pub fn mask_more(&mut self, rate: f64, stream: &mut Stream) {
+        for masked in self.masked.iter_mut().filter(|masked| !**masked) {
+            *masked = stream.uniform() < rate;
+        }
+    }
+
+    /// The masked text.
+    pub fn text(&self) -> String {
+        let shown: Vec<&str> = self
+            .words
+            .iter()
+            .zip(&self.masked)
+            .map(|(word, masked)| if *masked { MASK } else { *word })
+            .collect();
+        shown.join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use teda_core::Seed;
+
+    use super::*;
+
+    const ALL: Always = Always {
+        numbers: true,
+        emails: true,
+    };
+
+    #[test]
+    fn numbers_and_addresses_are_always_masked_where_asked() {
+        let text = "mail  bob@post.example, call 0800-1 at @noon or a@b until ٣";
+        let shown = |numbers, emails| Masked::new(text, Always { numbers, emails }).text();
+        let words = "mail bob@post.example, call 0800-1 at @noon or a@b until ٣";
+        assert_eq!(shown(false, false), words);
+        assert_eq!(
+            shown(true, true),
+            "mail [MASK] call [MASK] at @noon or a@b until [MASK]"
+        );
+        assert_eq!(shown(false, true), words.replace("bob@post.example,", MASK));
+        assert_eq!(Masked::new(" ", ALL).text(), "");
+    }
+
+    /// Every round masks an unmasked word with the same probability: after t rounds a share of
+    /// 1 − (1 − p)ᵗ is masked, and those always masked stay.
+    #[test]
+    fn rates_add_up_over_rounds() {
+        let text = "word ".repeat(20_000) + "7";
+        let mut masked = Masked::new(&text, ALL);
+        let mut stream = Seed::root(2).stream();
+        for round in 1..=4 {
+            let before = masked.masked.clone();
+            masked.mask_more(0.3, &mut stream);
+            assert!(before.iter().zip(&masked.masked).all(|(b, m)| !b || *m));
+            let expected = 1.0 - 0.7_f64.powi(round);
+            let seen = masked.masked[..20_000].iter().filter(|m| **m).count() as f64 / 20_000.0;
+            // Four standard deviations.
+            let deviation = (expected * (1.0 - expected) / 20_000.0).sqrt();
+            assert!(
+                (seen - expected).abs() < 4.0 * deviation,
+                "{seen} in round {round}"
+            );
+            assert!(masked.text().ends_with(MASK));
+        }
+        let (mut none, mut all) = (Masked::new("a b", ALL), Masked::new("a b", ALL));
+        none.mask_more(0.0, &mut stream);
+        all.mask_more(1.0, &mut stream);
+        assert_eq!(
+            (none.text(), all.text()),
+            ("a b".into(), "[MASK] [MASK]".into())
+        );
+    }
+}

@@ -1,0 +1,160 @@
+//! `word-perturb`: noise on every word's vector, then the nearest word of the vocabulary.
+//!
+//! # Definition
+//! For every token x_i independently: z of density ∝ exp(−ε‖z‖), then the token of the public
+//! vocabulary nearest to e(x_i) + z by Euclidean distance; the tokens' text.
+//!
+//! # Guarantee
+//! ε-metric privacy a token: Pr[t | x] ≤ e^{ε‖e(x) − e(x′)‖} Pr[t | x′], since the density of e(x) + z at
+//! any point moves by that factor at most (triangle inequality) and the search is post-processing.
+//! For texts of the same number of tokens the distances add up; between texts of different length
+//! nothing is claimed, as the token count is released. A bound between texts needs the distance of
+//! the very pair, so the verdict of an audit is `no-claim`. Proven for exact arithmetic.
+//!
+//! # Source
+//! Feyisetan, Balle, Drake and Diethe, *Privacy- and utility-preserving textual analysis via calibrated
+//! multivariate perturbations* (WSDM 2020), Algorithm 1; the baseline "WP" of PrivRewrite and SafeDP-Rewrite.
+//!
+//! # Deviations
+//! The vocabulary is the audit's public token map (word pieces of norm 1) instead of GloVe or fastText, so ε
+//! has another scale: in d dimensions noise is d/ε long on average, and vectors of norm 1 are at most
+//! 2 apart. An unknown token is perturbed from the vector 0.
+
+use std::sync::Arc;
+
+use ndarray::Array1;
+use teda_core::{
+    Basis, Guarantee, Mechanism, Neighbours, Query, Release, Result, Stream, TokenMap, Unit,
+};
+
+use crate::nearest::Nearest;
+use crate::noise;
+use crate::registry::{Context, Entry, Kind, Rewriter};
+
+pub const ENTRY: Entry = Entry {
+    name: "word-perturb",
+    summary: "noise on every token's vector, then the nearest token (metric privacy)",
+    source: "Feyisetan et al. (WSDM 2020), Algorithm 1",
+    kind: Kind::Published,
+    unit: Some(Unit::Token),
+    grid: &GRID,
+    parameters: &[],
+    presets: &[],
+    rewriter: Rewriter::Nothing,
+    build: |context, epsilon, _| Ok(Box::new(WordPerturb::new(context, epsilon))),
+};
+
+/// From noise that drowns every word to noise that leaves most of them, for vectors of norm 1 in some
+/// hundred dimensions.
+const GRID: [f64; 5] = [10.0, 25.0, 50.0, 100.0, 200.0];
+
+/// Word perturbation at one ε.
+struct WordPerturb {
+    tokens: Arc<dyn TokenMap>,
+    nearest: Nearest,
+    epsilon: f64,
+}
+
+impl WordPerturb {
+    fn new(context: &Context, epsilon: f64) -> Self {
+        Self {
+            tokens: context.tokens.clone(),
+            nearest: Nearest::new(context.tokens.clone()),
+            epsilon,
+        }
+    }
+
+    /// e(x) + z.
+    fn perturb(&self, token: u32, stream: &mut Stream) -> Array1<f32> {
+        let vector = self.tokens.vectors().row(token as usize).mapv(f64::from);
+        let noise = noise::draw(vector.len(), self.epsilon, stream);
+        (vector + noise).mapv(|value| value as f32)
+    }
+}
+
+impl Mechanism for WordPerturb {
+    fn guarantee(&self) -> Option<Guarantee> {
+        Some(Guarantee {
+            epsilon: self.epsilon,
+            delta: 0.0,
+            unit: Unit::Token,
+            neighbours: Neighbours::Metric,
+            basis: Basis::Proven,
+        })
+    }
+
+    fn units(&self, text: &str) -> Option<u64> {
+        Some(self.tokens.tokenize(text).len() as u64)
+    }
+
+    fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {
+        let rewrite = |query: &Query<'_>| {
+            let mut stream = query.seed.stream();
+            let points: Vec<Array1<f32>> = self
+                .tokens
+                .tokenize(query.text)
+                .into_iter()
+                .map(|token| self.perturb(token, &mut stream))
+                .collect();
+            Release::of(self.tokens.detokenize(&self.nearest.tokens(&points)))
+        };
+        Ok(batch.iter().map(rewrite).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use teda_core::Seed;
+
+    use super::*;
+    use crate::{statistics, toy};
+
+    fn instance(epsilon: f64) -> WordPerturb {
+        WordPerturb::new(&toy::context(), epsilon)
+    }
+
+    #[test]
+    fn it_keeps_the_number_of_tokens_and_a_huge_epsilon_keeps_the_tokens() {
+        let query = Query {
+            text: "t3 t1 t1 t7",
+            seed: Seed::root(0),
+        };
+        let kept = instance(1e6).rewrite(&[query]).unwrap();
+        assert_eq!(kept[0].text, query.text);
+        let noisy = instance(1e-3).rewrite(&[query]).unwrap();
+        assert_eq!(noisy[0].text.split(' ').count(), 4);
+        assert_eq!(instance(1.0).units(query.text), Some(4));
+        let claim = instance(1.0).guarantee().unwrap();
+        assert_eq!(claim.between(Neighbours::AnyTexts, None), None);
+    }
+
+    /// Privacy itself, on frequencies: no token is more than e^{ε‖x − x′‖} likelier from x than from x′, up to
+    /// four standard deviations.
+    #[test]
+    fn frequencies_stay_within_the_metric_bound() {
+        let draws = 20_000;
+        let vectors = toy::tokens();
+        for epsilon in [0.5, 3.0] {
+            let all: Vec<BTreeMap<String, f64>> = (0..toy::UNKNOWN)
+                .map(|x| statistics::releases(&instance(epsilon), &format!("t{x}"), draws))
+                .collect();
+            for (x, p) in all.iter().enumerate() {
+                for (y, q) in all.iter().enumerate() {
+                    let (vx, vy) = (vectors.vectors().row(x).to_owned(), vectors.vectors());
+                    let difference = &vx - &vy.row(y);
+                    let bound = (epsilon * f64::from(difference.dot(&difference).sqrt())).exp();
+                    for (token, seen) in p {
+                        let other = q.get(token).copied().unwrap_or(0.0);
+                        let slack = 4.0 * (seen + bound * bound * (other + 1.0)).sqrt();
+                        assert!(
+                            *seen <= bound * other + slack,
+                            "'{token}' from t{x} and t{y}: {seen} and {other}, bound {bound}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
