@@ -245,3 +245,20 @@ fn no_repeats<T: PartialEq + std::fmt::Display>(kind: &str, list: &[T]) -> Resul
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_older_than_judges_can_be_resumed() {
+        let old = serde_json::json!({
+            "mechanisms": ["identity"], "epsilons": null, "set": [], "preset": null, "datasets": [],
+            "attacks": ["embedding"], "ks": [2], "lambdas": [0.0], "neighbours": "any-texts",
+            "trials": 50, "alpha": 0.01, "delta": 0.0, "estimator": "teda", "seed": 0, "llm": "auto",
+            "encoder": "builtin", "shard": null,
+        });
+        let config: Config = serde_json::from_value(old).unwrap();
+        assert_eq!(config.judge, "auto");
+    }
+}
