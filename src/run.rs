@@ -75,11 +75,14 @@ impl Prepared {
     }
 
     /// Seconds that each series of the plan will take, from a few of its trials timed here. Their
-    /// results are thrown away.
+    /// results are thrown away. `None` where a server answers: a plan must not cost money.
     ///
     /// # Errors
     /// Those of the trials.
-    pub fn expected_seconds(&self) -> Result<Vec<f64>> {
+    pub fn expected_seconds(&self) -> Result<Option<Vec<f64>>> {
+        if !self.models.reproducible() {
+            return Ok(None);
+        }
         let trials = self.config.trial_range();
         let wanted = trials.end - trials.start;
         let batches = rayon::current_num_threads() as u64;
@@ -100,7 +103,12 @@ impl Prepared {
             let share = wanted as f64 / (batches * sample) as f64;
             Ok(started.elapsed().as_secs_f64() * share)
         };
-        self.plan.series.iter().map(time).collect()
+        self.plan
+            .series
+            .iter()
+            .map(time)
+            .collect::<Result<_>>()
+            .map(Some)
     }
 
     /// Runs everything into a new directory: `out`, or one named after time, mechanisms and data.

@@ -438,7 +438,7 @@ fn dry_run(prepared: &Prepared, trials: u64) -> Result<String> {
         "trials",
         "expected",
     ]);
-    for (series, seconds) in plan.series.iter().zip(&seconds) {
+    for (index, series) in plan.series.iter().enumerate() {
         let corpus = &plan.corpora[series.corpus];
         for attack in &plan.attacks {
             cells.add_row([
@@ -450,16 +450,26 @@ fn dry_run(prepared: &Prepared, trials: u64) -> Result<String> {
                 series.lambda.to_string(),
                 attack.clone(),
                 trials.to_string(),
-                duration(seconds / plan.attacks.len() as f64),
+                seconds.as_ref().map_or("-".into(), |seconds| {
+                    duration(seconds[index] / plan.attacks.len() as f64)
+                }),
             ]);
         }
     }
+    let whole = seconds.map_or_else(
+        || "; nothing was sent to the server".to_owned(),
+        |seconds| {
+            format!(
+                ", about {} on this machine (from a few trials of each); nothing was kept",
+                duration(seconds.iter().sum())
+            )
+        },
+    );
     Ok(output::lines(&cells)
         + &format!(
-            "\n{} cells, {} releases, about {} on this machine (from a few trials of each); nothing was kept\n",
+            "\n{} cells, {} releases{whole}\n",
             plan.cells(),
             plan.series.len() as u64 * trials,
-            duration(seconds.iter().sum())
         ))
 }
 
