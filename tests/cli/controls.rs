@@ -148,3 +148,23 @@ fn token_level_claims_are_audited_between_one_token_neighbours() {
         assert_eq!(cell["verdict"], "no-claim");
     }
 }
+
+/// SafeDP-Rewrite shows its rewriter the unmasked part of the private text, so its claim between any
+/// texts cannot hold: the audit says so.
+#[test]
+fn candidates_made_from_the_private_text_refute_the_claim() {
+    let cells = Sandbox::new().cells(&[
+        "audit",
+        "--mech",
+        "safedp-rewrite,safedp-rewrite-ns",
+        "--epsilon",
+        "0.5",
+        "--trials",
+        "300",
+    ]);
+    for cell in &cells {
+        assert_eq!(cell["verdict"], "violation", "{cell}");
+        assert!(number(cell, "empirical_epsilon") > 1.5, "{cell}");
+    }
+    assert_eq!(cells.len(), 2);
+}
