@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use crate::{Query, Result, Seed, Stream};
+use crate::{Error, Query, Result, Seed, Stream};
 
 /// A sentence encoder.
 pub trait Encoder: Send + Sync {
@@ -108,6 +108,20 @@ pub struct Sampling {
 
 /// Stands in a text for a word that a rewriter is to find: see [`TextGenerator::complete`].
 pub const MASK: &str = "[MASK]";
+
+impl Sampling {
+    /// # Errors
+    /// Usage, where the temperature is not a finite number above 0.
+    pub fn check(self) -> Result<()> {
+        let temperature = self.temperature;
+        if temperature > 0.0 && temperature.is_finite() {
+            return Ok(());
+        }
+        Err(Error::usage(format!(
+            "temperature {temperature} is not a finite number above 0"
+        )))
+    }
+}
 
 /// A black-box rewriter: text in, text out. What it sees, it may reveal.
 pub trait TextGenerator: Send + Sync {

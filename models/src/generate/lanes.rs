@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use teda_core::{Choose, Error, Result, Seed, Stream};
 
 use super::{Job, LANES, LocalModel};
+use crate::kernel::keys_values::next_room;
 use crate::transformer::attention::Sources;
 use crate::transformer::encoder::check_tokens;
 use crate::transformer::{Memory, Pass, Prefix, Segment};
@@ -48,7 +49,7 @@ impl<'a> Worker<'a> {
         let own = |job: &Job| job.prompt.len() - shared(prefix, &job.prompt) + job.longest;
         let longest = |length: &dyn Fn(&Job) -> usize| {
             let lengths = work.iter().map(|(job, _)| length(job));
-            lengths.max().unwrap_or(1).next_multiple_of(32)
+            next_room(lengths.max().unwrap_or(1))
         };
         let room = (longest(&own), longest(&|job| job.source.len()));
         let source_bytes = if model.source.is_some() {

@@ -44,14 +44,14 @@ impl Prefixes {
         if model.source.is_some() {
             return Ok(None);
         }
-        let rows: Vec<Vec<u32>> = TEXTS
-            .iter()
-            .map(|text| model.read(prompt, text))
-            .collect::<Result<_>>()?;
         let mut stored = self.stored.lock().expect("no thread panics with it");
         if let Some(known) = stored.get(prompt) {
             return Ok(known.clone());
         }
+        let rows: Vec<Vec<u32>> = TEXTS
+            .iter()
+            .map(|text| model.read(prompt, text))
+            .collect::<Result<_>>()?;
         let same = |i: &usize| {
             rows.iter()
                 .all(|row| row.get(*i).is_some_and(|t| *t == rows[0][*i]))

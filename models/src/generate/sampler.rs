@@ -1,8 +1,8 @@
 //! A language model as a black-box rewriter.
 
 use teda_core::{
-    Answer, Error, Lane, LanguageModel, Longest, Prompt, Query, Result, Sampling, Stream,
-    TextGenerator, grouped,
+    Answer, Lane, LanguageModel, Longest, Prompt, Query, Result, Sampling, Stream, TextGenerator,
+    grouped,
 };
 
 /// Samples from softmax(logits / temperature) over the whole vocabulary.
@@ -18,12 +18,8 @@ impl<M: std::ops::Deref<Target: LanguageModel> + Send + Sync> TextGenerator for 
         n: usize,
         sampling: Sampling,
     ) -> Result<Vec<Answer<Vec<String>>>> {
+        sampling.check()?;
         let temperature = sampling.temperature;
-        if !(temperature > 0.0 && temperature.is_finite()) {
-            return Err(Error::usage(format!(
-                "temperature {temperature} is not a finite number above 0"
-            )));
-        }
         let lanes: Vec<Lane<'_>> = queries
             .iter()
             .flat_map(|query| {

@@ -5,6 +5,7 @@ use teda_core::{Answer, LogLikelihood, Longest, Prompt, Result};
 
 use super::LocalModel;
 use super::lanes::shared;
+use crate::kernel::keys_values::next_room;
 use crate::matrix::Matrix;
 use crate::transformer::attention::Sources;
 use crate::transformer::encoder::check_tokens;
@@ -159,7 +160,7 @@ pub(super) fn states(
             region,
             asked: asked.iter().map(|place| place - shared).collect(),
         });
-        region += own.len().next_multiple_of(32);
+        region += next_room(own.len());
     }
     let mut source_memory = None;
     if let Some(side) = &model.source {
@@ -169,7 +170,7 @@ pub(super) fn states(
         for (source, _, _) in rows {
             slots.extend(first..first + source.len());
             regions.push((first, source.len()));
-            first += source.len().next_multiple_of(32);
+            first += next_room(source.len());
         }
         let encoded = side.encoder.run(
             rows.iter()

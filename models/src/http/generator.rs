@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use teda_core::{Answer, Error, Prompt, Query, Result, Sampling, Seed, TextGenerator};
+use teda_core::{Answer, Prompt, Query, Result, Sampling, Seed, TextGenerator};
 
 use super::client::{Lack, Question, Read, Reply};
 use super::spec::{Api, Length};
@@ -42,12 +42,7 @@ impl TextGenerator for Http {
         n: usize,
         sampling: Sampling,
     ) -> Result<Vec<Answer<Vec<String>>>> {
-        let temperature = sampling.temperature;
-        if !(temperature > 0.0 && temperature.is_finite()) {
-            return Err(Error::usage(format!(
-                "temperature {temperature} is not a finite number above 0"
-            )));
-        }
+        sampling.check()?;
         let mut requests = Vec::with_capacity(queries.len() * n);
         for query in queries {
             let text = prompt.fill(query.text);

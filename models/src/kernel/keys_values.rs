@@ -2,6 +2,11 @@
 
 use super::linear::{Block, PANEL};
 
+/// The first slot at or after `slots` where a row's room may begin: panels are not shared by rows.
+pub(crate) fn next_room(slots: usize) -> usize {
+    slots.next_multiple_of(PANEL)
+}
+
 /// Room for the keys and values of a number of tokens, the *slots*.
 ///
 /// Keys stand in panels of 32 slots (`[heads][slots / 32][width]` blocks, a slot being a column), values
@@ -18,7 +23,7 @@ pub(crate) struct KeysValues {
 impl KeysValues {
     /// Empty room for at least `slots` tokens of `heads` heads of `width` numbers.
     pub(crate) fn new(heads: usize, width: usize, slots: usize) -> Self {
-        let slots = slots.next_multiple_of(PANEL);
+        let slots = next_room(slots);
         Self {
             heads,
             width,
@@ -30,7 +35,7 @@ impl KeysValues {
 
     /// Bytes that room for `slots` tokens takes.
     pub(crate) fn bytes(heads: usize, width: usize, slots: usize) -> usize {
-        let slots = slots.next_multiple_of(PANEL);
+        let slots = next_room(slots);
         heads * slots * (width + width.next_multiple_of(PANEL)) * size_of::<f32>()
     }
 

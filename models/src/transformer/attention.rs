@@ -75,16 +75,20 @@ impl SelfAttention {
         let asked = asked
             .map(|asked| x.select(asked).map(|x| (x, asked)))
             .transpose()?;
-        let (positions, queries): (Vec<usize>, _) = match &asked {
-            Some((x, asked)) => (asked.iter().map(|i| pass.positions[*i]).collect(), x),
-            None => (pass.positions.clone(), x),
+        let of_asked: Vec<usize>;
+        let (positions, queries) = match &asked {
+            Some((x, asked)) => {
+                of_asked = asked.iter().map(|i| pass.positions[*i]).collect();
+                (&of_asked, x)
+            }
+            None => (&pass.positions, x),
         };
         let queries = self.placed(
             self.projections.query.apply(queries)?,
             self.query_norm.as_ref(),
-            &positions,
+            positions,
         )?;
-        let rows = self.rows(&positions, asked.is_some(), pass, memory, layer);
+        let rows = self.rows(positions, asked.is_some(), pass, memory, layer);
         self.projections
             .output
             .apply(&attend(&queries, self.projections.heads, &rows)?)

@@ -1,6 +1,7 @@
 //! The rows of one forward pass.
 
 use super::memory::Prefix;
+use crate::kernel::keys_values::next_room;
 
 /// One row's new tokens.
 #[derive(Clone)]
@@ -69,7 +70,7 @@ impl<'a> Pass<'a> {
                 region,
                 asked,
             });
-            region += tokens.next_multiple_of(32);
+            region += next_room(tokens);
         }
         (Self::new(segments), region)
     }

@@ -234,12 +234,8 @@ impl TextGenerator for Infill {
         n: usize,
         sampling: Sampling,
     ) -> Result<Vec<Answer<Vec<String>>>> {
+        sampling.check()?;
         let temperature = sampling.temperature;
-        if !(temperature > 0.0 && temperature.is_finite()) {
-            return Err(Error::usage(format!(
-                "temperature {temperature} is not a finite number above 0"
-            )));
-        }
         let sources: Vec<Vec<Source<'_>>> = queries
             .par_chunks(QUERIES)
             .map(|queries| {
