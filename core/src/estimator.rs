@@ -4,6 +4,7 @@
 //! however many limits it combines.
 
 mod baseline;
+pub mod betting;
 pub mod binomial;
 mod teda;
 
