@@ -3,9 +3,12 @@
 //! Every bound spends α/2 in total, the lower tail of a two-sided interval at level α as in TeDA,
 //! however many limits it combines.
 
+mod angle;
 mod baseline;
 pub mod betting;
 pub mod binomial;
+mod quadrature;
+pub mod robbins;
 mod teda;
 
 pub use baseline::Baseline;
