@@ -7,6 +7,8 @@ mod angle;
 mod baseline;
 pub mod betting;
 pub mod binomial;
+pub mod error_counts;
+pub mod joint_beta;
 mod quadrature;
 pub mod robbins;
 mod teda;

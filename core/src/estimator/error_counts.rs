@@ -1,0 +1,81 @@
+//! Errors of a test between two hypotheses, counted apart.
+//!
+//! # Definition
+//! With two candidates, "positive" means that the secret is the first one, as for the baseline. A
+//! false positive is a trial whose secret is the second and whose guess is the first; a false negative
+//! the other way round. The rates FPR and FNR are over the trials of each secret.
+//!
+//! # Source
+//! The hypothesis test behind differential privacy: Kairouz, Oh & Viswanath (2015), Theorem 2.1.
+
+use crate::{Error, Result, Tally};
+
+/// Errors and trials of each hypothesis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ErrorCounts {
+    /// Trials of the second secret guessed as the first.
+    pub false_positives: u64,
+    /// Trials of the second secret.
+    pub negatives: u64,
+    /// Trials of the first secret guessed as the second.
+    pub false_negatives: u64,
+    /// Trials of the first secret.
+    pub positives: u64,
+}
+
+impl ErrorCounts {
+    /// From errors and trials of the second secret (false positives), then of the first.
+    ///
+    /// # Panics
+    /// If there are more errors than trials.
+    #[must_use]
+    pub fn new(false_positives: u64, negatives: u64, false_negatives: u64, positives: u64) -> Self {
+        assert!(
+            false_positives <= negatives && false_negatives <= positives,
+            "more errors than trials"
+        );
+        Self {
+            false_positives,
+            negatives,
+            false_negatives,
+            positives,
+        }
+    }
+
+    /// The errors in a tally over two candidates.
+    ///
+    /// # Errors
+    /// Usage, for another number of candidates.
+    pub fn of(tally: &Tally) -> Result<Self> {
+        if tally.k() != 2 {
+            return Err(Error::usage(format!(
+                "error rates compare two hypotheses: they need k = 2, not {}",
+                tally.k()
+            )));
+        }
+        Ok(Self::new(
+            tally.count(1, 0),
+            tally.with_secret(1),
+            tally.count(0, 1),
+            tally.with_secret(0),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tally_is_read_as_the_baseline_reads_it() {
+        let tally = Tally::from_counts(2, vec![70, 30, 5, 195], 0);
+        assert_eq!(
+            ErrorCounts::of(&tally).unwrap(),
+            ErrorCounts::new(5, 200, 30, 100)
+        );
+        assert!(matches!(
+            ErrorCounts::of(&Tally::new(3)),
+            Err(Error::Usage(_))
+        ));
+    }
+}
