@@ -3,6 +3,7 @@
 //! Every bound spends α/2 in total, the lower tail of a two-sided interval at level α as in TeDA,
 //! however many limits it combines.
 
+pub mod abstain;
 mod angle;
 mod baseline;
 pub mod betting;
@@ -106,4 +107,19 @@ fn positive_ln_ratio(numerator: f64, denominator: f64) -> f64 {
     } else {
         (numerator.ln() - denominator.ln()).max(0.0)
     }
+}
+
+/// The preconditions of every bound from guesses.
+///
+/// # Panics
+/// If k < 2 or δ is outside [0, 1).
+fn check_guess(k: usize, delta: f64) {
+    assert!(k >= 2, "a guess needs 2 candidates, not {k}");
+    check_delta(delta);
+}
+
+/// # Panics
+/// If δ is outside [0, 1).
+fn check_delta(delta: f64) {
+    assert!((0.0..1.0).contains(&delta), "δ = {delta} outside [0, 1)");
 }

@@ -24,7 +24,7 @@
 use super::angle::Angle;
 use super::binomial::Probability;
 use super::error_counts::ErrorCounts;
-use super::{Level, quadrature};
+use super::{Level, check_delta, quadrature};
 
 /// ε ≥ this with posterior probability 1 − α/2, at δ = `delta`. 0 without trials on either side.
 ///
@@ -32,7 +32,7 @@ use super::{Level, quadrature};
 /// If δ is outside [0, 1).
 #[must_use]
 pub fn bound(counts: &ErrorCounts, level: Level, delta: f64) -> f64 {
-    assert!((0.0..1.0).contains(&delta), "δ = {delta} outside [0, 1)");
+    check_delta(delta);
     if counts.negatives == 0 || counts.positives == 0 {
         return 0.0;
     }

@@ -27,7 +27,7 @@
 
 use super::angle::Angle;
 use super::binomial::Probability;
-use super::{Level, positive_ln_ratio, quadrature};
+use super::{Level, check_guess, quadrature, teda};
 
 /// What is taken off ln K for rounding.
 const ALLOWANCE: f64 = 1e-8;
@@ -137,8 +137,8 @@ impl Robbins {
 
 /// The ε that a success rate shows.
 fn epsilon(rate: Probability, k: usize, delta: f64) -> f64 {
-    check(k, delta);
-    positive_ln_ratio((k as f64 - 1.0) * (rate.p - delta), rate.q)
+    check_guess(k, delta);
+    teda::shown(rate, k, delta)
 }
 
 /// The most that a forced guess among `k` candidates can succeed with under (ε, δ).
@@ -147,18 +147,13 @@ fn epsilon(rate: Probability, k: usize, delta: f64) -> f64 {
 /// If k < 2, ε is negative or NaN, or δ is outside [0, 1).
 #[must_use]
 pub fn success_limit(k: usize, epsilon: f64, delta: f64) -> Probability {
-    check(k, delta);
+    check_guess(k, delta);
     assert!(epsilon >= 0.0, "ε = {epsilon} is no privacy budget");
     let others = (k as f64 - 1.0) * (-epsilon).exp();
     Probability {
         p: (1.0 + others * delta) / (1.0 + others),
         q: others * (1.0 - delta) / (1.0 + others),
     }
-}
-
-fn check(k: usize, delta: f64) {
-    assert!(k >= 2, "a guess needs 2 candidates, not {k}");
-    assert!((0.0..1.0).contains(&delta), "δ = {delta} outside [0, 1)");
 }
 
 fn ln_evidence(successes: u64, trials: u64, q: Probability) -> f64 {

@@ -13,7 +13,8 @@
 //! TeDA (arXiv 2603.22968), Section 3.3 and Appendix A; its ceiling of 7.54 at k = 2 and 10⁴ trials
 //! fixes the two-sided convention for α.
 
-use super::{Bound, Estimator, Level, binomial, positive_ln_ratio};
+use super::binomial::{self, Probability};
+use super::{Bound, Estimator, Level, positive_ln_ratio};
 use crate::{Result, Tally};
 
 /// The pooled forced-choice estimator.
@@ -38,7 +39,7 @@ impl Estimator for Teda {
     }
 
     fn bound(&self, tally: &Tally, level: Level, delta: f64) -> Bound {
-        let epsilon = |hits| forced_choice(tally.k(), hits, tally.trials(), level, delta);
+        let epsilon = |hits| forced_choice(tally.k(), hits, tally.trials(), level.tail(), delta);
         Bound {
             epsilon: epsilon(tally.hits()),
             ceiling: epsilon(tally.trials()),
@@ -46,12 +47,16 @@ impl Estimator for Teda {
     }
 }
 
-/// ε̂ for `hits` of `trials` among k candidates; 0 without trials.
-fn forced_choice(k: usize, hits: u64, trials: u64, level: Level, delta: f64) -> f64 {
+/// ε̂ for `hits` of `trials` among k candidates at one-sided `tail`; 0 without trials.
+pub(super) fn forced_choice(k: usize, hits: u64, trials: u64, tail: f64, delta: f64) -> f64 {
     if trials == 0 {
         return 0.0;
     }
-    let rate = binomial::lower_limit(hits, trials, level.tail());
+    shown(binomial::lower_limit(hits, trials, tail), k, delta)
+}
+
+/// The ε that a success rate of guesses among k candidates shows.
+pub(super) fn shown(rate: Probability, k: usize, delta: f64) -> f64 {
     positive_ln_ratio((k as f64 - 1.0) * (rate.p - delta), rate.q)
 }
 
@@ -59,13 +64,12 @@ fn forced_choice(k: usize, hits: u64, trials: u64, level: Level, delta: f64) -> 
 mod tests {
     use super::*;
 
-    fn level() -> Level {
-        Level::new(0.01).unwrap()
-    }
+    /// α = 0.01.
+    const TAIL: f64 = 0.005;
 
     #[test]
     fn the_published_ceilings() {
-        let ceiling = |k, n| forced_choice(k, n, n, level(), 0.0);
+        let ceiling = |k, n| forced_choice(k, n, n, TAIL, 0.0);
         for (k, trials, expected, tolerance) in [
             (2, 10_000, 7.5427, 5e-5),
             (2, 1_000_000, 12.148, 5e-4),
@@ -85,15 +89,15 @@ mod tests {
     fn nothing_is_shown_at_or_below_chance() {
         for k in [2, 4, 16] {
             let chance = 10_000 / k as u64;
-            assert_eq!(forced_choice(k, chance, 10_000, level(), 0.0), 0.0);
-            assert_eq!(forced_choice(k, 0, 10_000, level(), 0.0), 0.0);
+            assert_eq!(forced_choice(k, chance, 10_000, TAIL, 0.0), 0.0);
+            assert_eq!(forced_choice(k, 0, 10_000, TAIL, 0.0), 0.0);
         }
-        assert_eq!(forced_choice(2, 0, 0, level(), 0.0), 0.0);
+        assert_eq!(forced_choice(2, 0, 0, TAIL, 0.0), 0.0);
     }
 
     #[test]
     fn delta_lowers_the_bound_and_can_remove_it() {
-        let at = |delta| forced_choice(2, 9_000, 10_000, level(), delta);
+        let at = |delta| forced_choice(2, 9_000, 10_000, TAIL, delta);
         assert!(at(0.0) > at(0.01) && at(0.01) > at(0.5));
         assert_eq!(at(0.95), 0.0);
     }
@@ -105,7 +109,7 @@ mod tests {
             let trials = 2_000_000_u64;
             let rate = 1.0 / (1.0 + (-epsilon).exp());
             let hits = (trials as f64 * rate).round() as u64;
-            let found = forced_choice(2, hits, trials, level(), 0.0);
+            let found = forced_choice(2, hits, trials, TAIL, 0.0);
             assert!((found - expected).abs() < 6e-4, "{epsilon}: {found}");
         }
     }
