@@ -15,6 +15,7 @@ mod normal;
 mod quadrature;
 pub mod robbins;
 mod teda;
+pub mod worst_pair;
 
 pub use baseline::Baseline;
 pub use teda::Teda;
