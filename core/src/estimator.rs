@@ -8,6 +8,7 @@ mod angle;
 mod baseline;
 pub mod betting;
 pub mod binomial;
+pub mod certificate;
 pub mod error_counts;
 pub mod gdp;
 pub mod joint_beta;

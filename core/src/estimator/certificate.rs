@@ -1,0 +1,303 @@
+//! White-box certificates: what a mechanism's own probabilities prove about its ε.
+//!
+//! # Definition
+//! Pure DP: ε ≥ |ln P(y|v_i) − ln P(y|v_j)| for every output y and every pair; the certificate is the
+//! largest over all outputs seen, ∞ where y is possible under one of the two alone. δ > 0: with
+//! ℓ = ln P(y|v) − ln P(y|v′), y drawn for the secret v, the smallest δ of a pair is
+//! δ(ε) = E[(1 − e^{ε−ℓ})₊]. X_ε is that value of a trial, averaged over the k − 1 other candidates;
+//! the certificate is the last ε of the grid 0, 0.01, 0.02, … up to which every "E[X_ε] ≤ δ" was
+//! refuted by betting.
+//!
+//! # Guarantee
+//! Pure DP: certain, no confidence level is spent; the likelihoods must be exact, and y need not even
+//! have been drawn at random. δ > 0: under (ε, δ)-DP E[X_ε] ≤ δ, and so for every larger ε. A claim
+//! above the true ε needs the first true hypothesis on the grid to be refuted, whatever was refuted
+//! after it, so one test at α/2 is the whole price of the search, at all times together.
+//!
+//! # Source
+//! Neyman & Pearson (1933); δ(ε) as the hockey-stick divergence: Barthe & Olmedo (2013); tests in a
+//! fixed order: Maurer, Hothorn & Lehmacher (1995).
+//!
+//! # Deviations
+//! Each log-likelihood is taken to be right to 8 ulps, and differences are lowered by as much on both
+//! sides. Likelihoods that err more, as sums of many terms do, must be rounded by who computes them.
+//!
+//! # Errors
+//! Failed, where a log-likelihood is NaN or +∞, where all are −∞, where there are fewer than two, and
+//! at δ > 0 where the release was impossible under its own secret. Usage, where δ is not in (0, 1).
+
+use super::betting::{Horizon, Wager};
+use super::{Level, likelihoods};
+use crate::{Error, Result};
+
+/// How many units in the last place a log-likelihood may err by.
+const ULPS: f64 = 8.0;
+/// What e^{ε−ℓ} may err by beyond ℓ.
+const ROUNDING: f64 = 2e-15;
+/// The grid of ε at δ > 0.
+const STEP: f64 = 0.01;
+const STEPS: u32 = 2_000;
+
+/// The output that proves the most under pure DP.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Witness {
+    /// Number of the output, in the order in which they were taken, from 0.
+    pub output: u64,
+    /// The candidate under which it is likeliest.
+    pub likeliest: usize,
+    /// The candidate under which it is least likely.
+    pub unlikeliest: usize,
+    /// ε ≥ this, for certain. ∞ where the output is impossible under the latter.
+    pub epsilon: f64,
+}
+
+/// The largest log-likelihood ratio over outputs and pairs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Certificate {
+    outputs: u64,
+    witness: Option<Witness>,
+}
+
+impl Certificate {
+    /// Before any output.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes an output with its log-likelihood under every candidate.
+    ///
+    /// # Errors
+    /// Failed, where they are fewer than two, NaN, +∞ or all −∞.
+    pub fn observe(&mut self, log_likelihoods: &[f64]) -> Result<()> {
+        likelihoods::highest(log_likelihoods)?;
+        let extreme = |sign: f64| {
+            (0..log_likelihoods.len())
+                .max_by(|i, j| {
+                    (sign * log_likelihoods[*i]).total_cmp(&(sign * log_likelihoods[*j]))
+                })
+                .expect("two candidates or more")
+        };
+        let (likeliest, unlikeliest) = (extreme(1.0), extreme(-1.0));
+        let epsilon = ratio(log_likelihoods[likeliest], log_likelihoods[unlikeliest]).max(0.0);
+        if epsilon > self.epsilon() {
+            self.witness = Some(Witness {
+                output: self.outputs,
+                likeliest,
+                unlikeliest,
+                epsilon,
+            });
+        }
+        self.outputs += 1;
+        Ok(())
+    }
+
+    /// ε ≥ this, for certain; 0 where nothing was shown.
+    #[must_use]
+    pub fn epsilon(&self) -> f64 {
+        self.witness.map_or(0.0, |witness| witness.epsilon)
+    }
+
+    /// The output that shows it.
+    #[must_use]
+    pub fn witness(&self) -> Option<Witness> {
+        self.witness
+    }
+}
+
+/// The bound at δ > 0.
+#[derive(Debug, Clone)]
+pub struct ApproximateCertificate {
+    /// One for each ε of the grid, with e^ε.
+    wagers: Vec<(f64, Wager)>,
+    /// How many hypotheses of the grid are refuted without a gap.
+    refuted: usize,
+}
+
+impl ApproximateCertificate {
+    /// Before any output, at δ = `delta`.
+    ///
+    /// # Errors
+    /// Usage, where δ is not in (0, 1): at δ = 0 the [`Certificate`] is exact.
+    pub fn new(delta: f64, level: Level, horizon: Horizon) -> Result<Self> {
+        if !(delta > 0.0 && delta < 1.0) {
+            return Err(Error::usage(format!(
+                "the certificate by betting needs 0 < delta < 1, not delta = {delta}; at delta = 0 the certificate of single outputs is exact"
+            )));
+        }
+        let wager = Wager::new(delta, level.tail(), horizon);
+        Ok(Self {
+            wagers: (0..=STEPS)
+                .map(|i| (grid(i as usize).exp(), wager))
+                .collect(),
+            refuted: 0,
+        })
+    }
+
+    /// Takes the next release, drawn for candidate `secret`, with its log-likelihood under every
+    /// candidate, in the order of the trials.
+    ///
+    /// # Errors
+    /// Failed, where they are fewer than two, NaN, +∞ or −∞ for the secret itself, or the secret is no
+    /// candidate.
+    pub fn observe(&mut self, secret: usize, log_likelihoods: &[f64]) -> Result<()> {
+        likelihoods::highest(log_likelihoods)?;
+        let own = *log_likelihoods.get(secret).ok_or_else(|| {
+            Error::failed(format!(
+                "secret {secret} among {} candidates",
+                log_likelihoods.len()
+            ))
+        })?;
+        if own == f64::NEG_INFINITY {
+            return Err(Error::failed(
+                "a release has likelihood 0 under the secret that it was made for",
+            ));
+        }
+        let others: Vec<f64> = log_likelihoods
+            .iter()
+            .enumerate()
+            .filter(|(j, _)| *j != secret)
+            .map(|(_, other)| (-ratio(own, *other)).exp() * (1.0 + ROUNDING))
+            .collect();
+        for (grown, wager) in &mut self.wagers[self.refuted..] {
+            let sum: f64 = others
+                .iter()
+                .map(|other| (1.0 - *grown * other).max(0.0))
+                .sum();
+            wager.observe((sum / others.len() as f64).min(1.0));
+        }
+        while self
+            .wagers
+            .get(self.refuted)
+            .is_some_and(|(_, wager)| wager.refuted())
+        {
+            self.refuted += 1;
+        }
+        Ok(())
+    }
+
+    /// ε ≥ this with confidence 1 − α/2, also where it is looked at after every trial; 0 where nothing
+    /// was shown.
+    #[must_use]
+    pub fn epsilon(&self) -> f64 {
+        grid(self.refuted.saturating_sub(1))
+    }
+}
+
+fn grid(i: usize) -> f64 {
+    i as f64 * STEP
+}
+
+/// ln of the ratio of two likelihoods, not both 0, lowered by what they may err.
+fn ratio(ln_numerator: f64, ln_denominator: f64) -> f64 {
+    if ln_denominator == f64::NEG_INFINITY {
+        return f64::INFINITY;
+    }
+    let allowance = ULPS * f64::EPSILON * (ln_numerator.abs() + ln_denominator.abs());
+    // The difference of two finite numbers may overflow, and is not infinite for that.
+    (ln_numerator - ln_denominator).min(f64::MAX) - allowance
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn level() -> Level {
+        Level::new(0.01).unwrap()
+    }
+
+    #[test]
+    fn the_widest_pair_of_any_output_is_the_witness() {
+        let mut certificate = Certificate::new();
+        assert_eq!((certificate.epsilon(), certificate.witness()), (0.0, None));
+        certificate.observe(&[-5.0, -5.0, -5.0]).unwrap();
+        assert_eq!(certificate.witness(), None);
+        certificate.observe(&[-1.0, -3.5, -2.0]).unwrap();
+        certificate.observe(&[-2.0, -2.0, -4.0]).unwrap();
+        let witness = certificate.witness().unwrap();
+        assert_eq!(
+            (witness.output, witness.likeliest, witness.unlikeliest),
+            (1, 0, 1)
+        );
+        assert!(witness.epsilon < 2.5 && witness.epsilon > 2.5 - 1e-13);
+    }
+
+    #[test]
+    fn an_output_that_one_candidate_cannot_make_is_infinite_evidence() {
+        let mut certificate = Certificate::new();
+        certificate.observe(&[-700.0, f64::NEG_INFINITY]).unwrap();
+        assert_eq!(certificate.epsilon(), f64::INFINITY);
+        let mut finite = Certificate::new();
+        finite.observe(&[f64::MAX, f64::MIN]).unwrap();
+        assert!(finite.epsilon() < f64::INFINITY);
+    }
+
+    #[test]
+    fn what_is_no_likelihood_is_refused() {
+        let none = f64::NEG_INFINITY;
+        let mut approximate = ApproximateCertificate::new(0.1, level(), Horizon::AnyTime).unwrap();
+        for bad in [vec![0.0], vec![none, none], vec![f64::NAN, 0.0]] {
+            assert!(matches!(
+                Certificate::new().observe(&bad),
+                Err(Error::Failed(_))
+            ));
+            assert!(matches!(
+                approximate.observe(0, &bad),
+                Err(Error::Failed(_))
+            ));
+        }
+        assert!(matches!(
+            approximate.observe(0, &[none, 0.0]),
+            Err(Error::Failed(_))
+        ));
+        assert!(matches!(
+            approximate.observe(2, &[0.0, 0.0]),
+            Err(Error::Failed(_))
+        ));
+        for delta in [0.0, 1.0, f64::NAN] {
+            let refused = ApproximateCertificate::new(delta, level(), Horizon::AnyTime);
+            assert!(matches!(refused, Err(Error::Usage(_))));
+        }
+    }
+
+    /// Every output is impossible under the other candidate: δ = 1 is needed whatever ε, so any
+    /// smaller δ is refuted on the whole grid.
+    #[test]
+    fn a_mechanism_without_privacy_reaches_the_end_of_the_grid() {
+        let mut approximate =
+            ApproximateCertificate::new(0.01, level(), Horizon::Trials(200)).unwrap();
+        for _ in 0..200 {
+            approximate
+                .observe(1, &[f64::NEG_INFINITY, -3.0, f64::NEG_INFINITY])
+                .unwrap();
+        }
+        assert_eq!(approximate.epsilon(), 20.0);
+    }
+
+    proptest! {
+        /// Against integers, whose differences are exact: never above, hardly below.
+        #[test]
+        fn rounding_is_downwards(a in -1_000_000_i64..0, b in -1_000_000_i64..0, scale in 0.001_f64..1.0) {
+            let mut certificate = Certificate::new();
+            let (x, y) = (a as f64 * scale, b as f64 * scale);
+            certificate.observe(&[x, y]).unwrap();
+            let exact = (a - b).abs() as f64 * scale;
+            prop_assert!(certificate.epsilon() <= exact);
+            prop_assert!(certificate.epsilon() >= exact - 1e-8);
+        }
+
+        #[test]
+        fn more_outputs_never_show_less(outputs in proptest::collection::vec((-9.0_f64..0.0, -9.0_f64..0.0), 1..40)) {
+            let mut certificate = Certificate::new();
+            let mut approximate = ApproximateCertificate::new(0.05, level(), Horizon::AnyTime).unwrap();
+            for (a, b) in outputs {
+                let before = (certificate.epsilon(), approximate.epsilon());
+                certificate.observe(&[a, b]).unwrap();
+                approximate.observe(0, &[a, b]).unwrap();
+                prop_assert!(certificate.epsilon() >= before.0 && approximate.epsilon() >= before.1);
+                prop_assert!(approximate.epsilon() <= certificate.epsilon().max(0.0));
+            }
+        }
+    }
+}
