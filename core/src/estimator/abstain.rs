@@ -8,7 +8,7 @@
 //!
 //! # Guarantee
 //! The margin may depend on the release and the candidates, never on the secret. Averaging
-//! P[guess i | i] ≤ e^ε P[guess i | j] + δ over i and j gives (k−1)P[right] ≤ e^ε P[wrong] + (k−1)δ, so
+//! P(guess i | i) ≤ e^ε P(guess i | j) + δ over i and j gives (k−1)P(right) ≤ e^ε P(wrong) + (k−1)δ, so
 //! at δ = 0 each guess is right with probability at most q(ε) given that it is made. One limit at α/2,
 //! or two at α/4 each. The tuning trials must be others than those counted, or τ fixed beforehand:
 //! the best of many τ on the same trials is no bound.

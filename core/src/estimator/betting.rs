@@ -317,6 +317,23 @@ mod tests {
         }
     }
 
+    /// A limit of a mean of known variance could be z σ/√n below it; this one, which knows nothing, is
+    /// not twice as far.
+    #[test]
+    fn limits_are_nearly_as_close_as_with_a_known_variance() {
+        for power in [1.0, 0.05, 20.0] {
+            let values = draws(&mut Seed::root(8).stream(), 5_000, power);
+            let mean = values.iter().sum::<f64>() / 5e3;
+            let deviation = (1.0 / (2.0 * power + 1.0) - (power + 1.0_f64).powi(-2)).sqrt();
+            let known = 2.576 * deviation / 5e3_f64.sqrt();
+            let found = mean - limit(&values, 0.005, Horizon::Trials(5_000)).p;
+            assert!(
+                found > known && found < 2.0 * known,
+                "{power}: {found} {known}"
+            );
+        }
+    }
+
     proptest! {
         /// The defining property, from the stored values: all m up to the limit were refuted.
         #[test]

@@ -5,12 +5,12 @@
 //! largest over all outputs seen, ∞ where y is possible under one of the two alone. δ > 0: with
 //! ℓ = ln P(y|v) − ln P(y|v′), y drawn for the secret v, the smallest δ of a pair is
 //! δ(ε) = E[(1 − e^{ε−ℓ})₊]. X_ε is that value of a trial, averaged over the k − 1 other candidates;
-//! the certificate is the last ε of the grid 0, 0.01, 0.02, … up to which every "E[X_ε] ≤ δ" was
+//! the certificate is the last ε of the grid 0, 0.01, 0.02, … up to which every `E[X_ε] ≤ δ` was
 //! refuted by betting.
 //!
 //! # Guarantee
 //! Pure DP: certain, no confidence level is spent; the likelihoods must be exact, and y need not even
-//! have been drawn at random. δ > 0: under (ε, δ)-DP E[X_ε] ≤ δ, and so for every larger ε. A claim
+//! have been drawn at random. δ > 0: under (ε, δ)-DP `E[X_ε] ≤ δ`, and so for every larger ε. A claim
 //! above the true ε needs the first true hypothesis on the grid to be refuted, whatever was refuted
 //! after it, so one test at α/2 is the whole price of the search, at all times together.
 //!
@@ -36,7 +36,7 @@ const ULPS: f64 = 8.0;
 const ROUNDING: f64 = 2e-15;
 /// The grid of ε at δ > 0.
 const STEP: f64 = 0.01;
-const STEPS: u32 = 2_000;
+const STEPS: usize = 2_000;
 
 /// The output that proves the most under pure DP.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -108,8 +108,10 @@ impl Certificate {
 /// The bound at δ > 0.
 #[derive(Debug, Clone)]
 pub struct ApproximateCertificate {
-    /// One for each ε of the grid, with e^ε.
+    /// One for each ε of the grid up to the largest ℓ so far, with e^ε.
     wagers: Vec<(f64, Wager)>,
+    /// That of every other ε: all its values were 0.
+    silent: Wager,
     /// How many hypotheses of the grid are refuted without a gap.
     refuted: usize,
 }
@@ -125,11 +127,9 @@ impl ApproximateCertificate {
                 "the certificate by betting needs 0 < delta < 1, not delta = {delta}; at delta = 0 the certificate of single outputs is exact"
             )));
         }
-        let wager = Wager::new(delta, level.tail(), horizon);
         Ok(Self {
-            wagers: (0..=STEPS)
-                .map(|i| (grid(i as usize).exp(), wager))
-                .collect(),
+            wagers: Vec::new(),
+            silent: Wager::new(delta, level.tail(), horizon),
             refuted: 0,
         })
     }
@@ -141,24 +141,9 @@ impl ApproximateCertificate {
     /// Failed, where they are fewer than two, NaN, +∞ or −∞ for the secret itself, or the secret is no
     /// candidate.
     pub fn observe(&mut self, secret: usize, log_likelihoods: &[f64]) -> Result<()> {
-        likelihoods::highest(log_likelihoods)?;
-        let own = *log_likelihoods.get(secret).ok_or_else(|| {
-            Error::failed(format!(
-                "secret {secret} among {} candidates",
-                log_likelihoods.len()
-            ))
-        })?;
-        if own == f64::NEG_INFINITY {
-            return Err(Error::failed(
-                "a release has likelihood 0 under the secret that it was made for",
-            ));
-        }
-        let others: Vec<f64> = log_likelihoods
-            .iter()
-            .enumerate()
-            .filter(|(j, _)| *j != secret)
-            .map(|(_, other)| (-ratio(own, *other)).exp() * (1.0 + ROUNDING))
-            .collect();
+        let others = relative_likelihoods(secret, log_likelihoods)?;
+        self.extend(&others);
+        self.silent.observe(0.0);
         for (grown, wager) in &mut self.wagers[self.refuted..] {
             let sum: f64 = others
                 .iter()
@@ -166,14 +151,23 @@ impl ApproximateCertificate {
                 .sum();
             wager.observe((sum / others.len() as f64).min(1.0));
         }
-        while self
-            .wagers
-            .get(self.refuted)
-            .is_some_and(|(_, wager)| wager.refuted())
-        {
-            self.refuted += 1;
-        }
+        self.refuted += self.wagers[self.refuted..]
+            .iter()
+            .take_while(|(_, wager)| wager.refuted())
+            .count();
         Ok(())
+    }
+
+    /// Gives every ε of the grid for which the next value is not 0 a wager of its own.
+    fn extend(&mut self, others: &[f64]) {
+        let least = others.iter().copied().fold(f64::INFINITY, f64::min);
+        while self.wagers.len() <= STEPS {
+            let grown = grid(self.wagers.len()).exp();
+            if grown * least >= 1.0 {
+                break;
+            }
+            self.wagers.push((grown, self.silent));
+        }
     }
 
     /// ε ≥ this with confidence 1 − α/2, also where it is looked at after every trial; 0 where nothing
@@ -182,6 +176,28 @@ impl ApproximateCertificate {
     pub fn epsilon(&self) -> f64 {
         grid(self.refuted.saturating_sub(1))
     }
+}
+
+/// P(y|v′)/P(y|v) for the secret v and every other v′, rounded up.
+fn relative_likelihoods(secret: usize, log_likelihoods: &[f64]) -> Result<Vec<f64>> {
+    likelihoods::highest(log_likelihoods)?;
+    let own = *log_likelihoods.get(secret).ok_or_else(|| {
+        Error::failed(format!(
+            "secret {secret} among {} candidates",
+            log_likelihoods.len()
+        ))
+    })?;
+    if own == f64::NEG_INFINITY {
+        return Err(Error::failed(
+            "a release has likelihood 0 under the secret that it was made for",
+        ));
+    }
+    Ok(log_likelihoods
+        .iter()
+        .enumerate()
+        .filter(|(j, _)| *j != secret)
+        .map(|(_, other)| (-ratio(own, *other)).exp() * (1.0 + ROUNDING))
+        .collect())
 }
 
 fn grid(i: usize) -> f64 {
