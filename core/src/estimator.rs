@@ -14,6 +14,7 @@ pub mod gdp;
 pub mod joint_beta;
 mod likelihoods;
 mod normal;
+mod posterior;
 mod quadrature;
 pub mod rao_blackwell;
 pub mod robbins;
