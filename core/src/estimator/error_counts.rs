@@ -6,7 +6,7 @@
 //! the other way round. The rates FPR and FNR are over the trials of each secret.
 //!
 //! # Source
-//! The hypothesis test behind differential privacy: Kairouz, Oh & Viswanath (2015), Theorem 2.1.
+//! The hypothesis test behind differential privacy: Kairouz, Oh & Viswanath (2015).
 
 use crate::{Error, Result, Tally};
 

@@ -15,7 +15,7 @@
 //! has no area. Never derive a verdict from it.
 //!
 //! # Source
-//! Zanella-Béguelin et al. (2023), "Bayesian estimation of differential privacy", Section 4.
+//! Zanella-Béguelin et al. (2023), "Bayesian estimation of differential privacy".
 //!
 //! # Accuracy
 //! The integral is over the angle of FNR, in panels that start where either posterior has its mass or

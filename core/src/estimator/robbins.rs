@@ -19,7 +19,7 @@
 //! # Source
 //! Robbins (1970), "Statistical methods related to the law of the iterated logarithm"; Howard,
 //! Ramdas, McAuliffe & Sekhon (2021), "Time-uniform, nonparametric, nonasymptotic confidence
-//! sequences", Proposition 7 for the one-sided Beta mixture.
+//! sequences": the one-sided beta-binomial mixture.
 //!
 //! # Deviations
 //! ln K is lowered by 10⁻⁸, more than its quadrature and rounding err where K is near 1/tail, up to
