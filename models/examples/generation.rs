@@ -53,6 +53,7 @@ fn measure(model: &LocalModel, lanes: usize, new: usize, threads: usize) -> Resu
             text,
             seed: Seed::root(1).at(i),
             longest: Longest::Tokens(new),
+            banned: &[],
         })
         .collect();
     let sample = |logits: &mut [f32], stream: &mut Stream| {

@@ -1,12 +1,14 @@
-"""Write the conformance fixtures of the two built-in models.
+"""Write the conformance fixtures of the built-in models.
 
-Inputs : models/builtin/infill and models/builtin/encoder (exported).
+Inputs : models/builtin/infill, models/builtin/encoder and models/builtin/rewriter
+         (exported).
 Outputs: FIX/infill_logits.safetensors and .json (transformers' f32 logits from
          the f16 weights at two positions of each text, and the last hidden state
          at the first of the two), FIX/encoder.json (token ids and unit-norm vectors
-         from the int8 file).
+         from the int8 file), FIX/rewriter.json (transformers' f32 log-likelihoods of
+         continuations, and greedy rewrites, from the f16 weights).
 Command: python fixtures.py --models models/builtin --out models/tests/fixtures
-         [--only encoder|infill]
+         [--only encoder|infill|rewriter]
 """
 
 import argparse
@@ -18,6 +20,7 @@ import torch
 from safetensors.numpy import save_file
 
 import infill_rewrite
+import rewriter_card
 import infill_text
 from encoder_static import Static
 
@@ -103,17 +106,48 @@ def encoder(models: Path, out: Path) -> None:
     )
 
 
+# What is read, and a continuation whose likelihood is asked for.
+REWRITER = [
+    ("play some jazz music", "play some jazz music"),
+    ("play some jazz music", "add this song to my workout playlist"),
+    ("", "what is the weather like in Boston tomorrow?"),
+    ("What are the treatments for Childhood Asthma ?", "What are the treatments for asthma"),
+    ("caf\u00e9 \u4f60\u597d \U0001f600", "caf\u00e9 3.14"),
+    ("book a table for 4 at a restaurant near the beach", "book a table for 5 near the beach"),
+    ("It was a night of storm and the old house shook in every timber while we waited for the morning.",
+     "It was a night of storm and the old house shook."),
+]
+
+
+def rewriter(models: Path, out: Path) -> None:
+    model = rewriter_card.load(models / "rewriter")
+    encoder = infill_text.Encoder(models / "infill" / "tokenizer.json")
+    cases = []
+    for text, continuation in REWRITER:
+        ids, wanted = (encoder.tokenizer.encode(t, add_special_tokens=False).ids for t in (text, continuation))
+        source, read, target = rewriter_card.tensors([(ids, wanted)])
+        with torch.inference_mode():
+            logits = model(input_ids=source, decoder_input_ids=read).logits[0]
+        # The end is not part of the continuation.
+        chances = torch.log_softmax(logits[:-1], -1).gather(1, target[0, :-1, None])
+        greedy = encoder.tokenizer.decode(rewriter_card.write(model, ids, None, 0)).strip()
+        cases.append({
+            "text": text, "continuation": continuation, "tokens": len(wanted),
+            "log_likelihood": float(chances.double().sum()), "greedy": greedy,
+        })
+    (out / "rewriter.json").write_text(json.dumps(cases, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     cli = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     cli.add_argument("--models", type=Path, required=True)
     cli.add_argument("--out", type=Path, required=True)
-    cli.add_argument("--only", choices=["encoder", "infill"])
+    cli.add_argument("--only", choices=["encoder", "infill", "rewriter"])
     args = cli.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    if args.only != "infill":
-        encoder(args.models, args.out)
-    if args.only != "encoder":
-        infill(args.models, args.out)
+    for name, make in (("encoder", encoder), ("infill", infill), ("rewriter", rewriter)):
+        if args.only in (None, name):
+            make(args.models, args.out)
     for path in sorted(args.out.iterdir()):
         print(path.name, path.stat().st_size)
 

@@ -1,8 +1,9 @@
-//! The models whose weights ship in the binary: a sentence encoder and an infilling model.
+//! The models whose weights ship in the binary: a sentence encoder, an infilling model and a rewriter.
 
 mod encoder;
 mod infill;
 
+use std::collections::BTreeSet;
 use std::io::Cursor;
 
 use sha2::{Digest, Sha256};
@@ -11,8 +12,10 @@ use teda_core::{Error, Result};
 use tokenizers::Tokenizer;
 
 use crate::architecture;
-use crate::checkpoint::Safetensors;
+use crate::checkpoint::{Checkpoint, Safetensors};
+use crate::generate::{self, LocalModel};
 use crate::matrix::Backend;
+use crate::sentence::Pooling;
 
 pub use encoder::StaticEncoder;
 pub use infill::{Infill, Options};
@@ -24,6 +27,11 @@ struct File {
 }
 
 impl File {
+    fn json(&self) -> Result<serde_json::Value> {
+        serde_json::from_slice(self.content)
+            .map_err(|e| Error::failed(format!("{}: not JSON: {e}", self.name)))
+    }
+
     fn tensors(&self) -> Result<Safetensors> {
         Safetensors::of(self.name, Cursor::new(self.content))
     }
@@ -44,6 +52,16 @@ static ENCODER_TOKENIZER: File = shipped!("encoder/tokenizer.json");
 static INFILL_WEIGHTS: File = shipped!("infill/model.safetensors");
 static INFILL_CONFIG: File = shipped!("infill/config.json");
 static INFILL_TOKENIZER: File = shipped!("infill/tokenizer.json");
+static REWRITER_WEIGHTS: File = shipped!("rewriter/model.safetensors");
+static REWRITER_CONFIG: File = shipped!("rewriter/config.json");
+/// The rewriter reads and writes the infilling model's tokens.
+static REWRITER_TOKENIZER: &File = &INFILL_TOKENIZER;
+
+/// The token that ends a text of the rewriter.
+const REWRITER_END: u32 = 2;
+
+/// μ and σ of the rewriter's logits, as `teda models calibrate builtin` measures them.
+const REWRITER_LOGITS: (f64, f64) = (-2.844976, 2.466567);
 
 /// The built-in sentence encoder.
 ///
@@ -63,24 +81,59 @@ pub fn encoder() -> Result<StaticEncoder> {
 /// [`Error::Usage`] where `options` are out of range; [`Error::Failed`] where the shipped files do
 /// not fit together, which a test rules out.
 pub fn infill(options: Options) -> Result<Infill> {
-    let config = serde_json::from_slice(INFILL_CONFIG.content)
-        .map_err(|e| Error::failed(format!("{}: not JSON: {e}", INFILL_CONFIG.name)))?;
+    let config = INFILL_CONFIG.json()?;
     let model = architecture::masked(&INFILL_WEIGHTS.tensors()?, &config, &Backend::Kernels)?;
     Infill::new(model, tokenizer(&INFILL_TOKENIZER)?, options)
 }
 
-/// Name and SHA-256 (hexadecimal) of every shipped file, for a run's manifest.
+/// The built-in rewriter: a small encoder-decoder that repeats a text, in its own words where the draw
+/// lets it. It follows no instructions. `memory` bounds its keys and values, in bytes.
+///
+/// # Errors
+/// Where the shipped files do not fit together, which a test rules out.
+pub fn rewriter(memory: usize) -> Result<LocalModel> {
+    let checkpoint = Checkpoint {
+        name: "builtin".to_owned(),
+        config: REWRITER_CONFIG.json()?,
+        tensors: Box::new(REWRITER_WEIGHTS.tensors()?),
+        tokenizer: tokenizer(REWRITER_TOKENIZER)?,
+        chat: None,
+        ends: BTreeSet::from([REWRITER_END]),
+        window: None,
+        pooling: Pooling::Mean,
+    };
+    let options = generate::Options {
+        instructed: false,
+        chat: false,
+        memory,
+        logit_moments: Some(REWRITER_LOGITS),
+    };
+    LocalModel::on(checkpoint, options, &Backend::Kernels)
+}
+
+/// The shipped models by what they are, as [`digests`] lists their files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Model {
+    /// [`encoder`].
+    Encoder,
+    /// [`infill`].
+    Infill,
+    /// [`rewriter`].
+    Rewriter,
+}
+
+/// Name and SHA-256 (hexadecimal) of every file of a shipped model, for a run's manifest.
 #[must_use]
-pub fn digests() -> Vec<(&'static str, String)> {
-    [
-        &ENCODER_WEIGHTS,
-        &ENCODER_TOKENIZER,
-        &INFILL_WEIGHTS,
-        &INFILL_CONFIG,
-        &INFILL_TOKENIZER,
-    ]
-    .map(|file| (file.name, hexadecimal(&Sha256::digest(file.content))))
-    .into()
+pub fn digests(model: Model) -> Vec<(&'static str, String)> {
+    let files: &[&File] = match model {
+        Model::Encoder => &[&ENCODER_WEIGHTS, &ENCODER_TOKENIZER],
+        Model::Infill => &[&INFILL_WEIGHTS, &INFILL_CONFIG, &INFILL_TOKENIZER],
+        Model::Rewriter => &[&REWRITER_WEIGHTS, &REWRITER_CONFIG, REWRITER_TOKENIZER],
+    };
+    files
+        .iter()
+        .map(|file| (file.name, hexadecimal(&Sha256::digest(file.content))))
+        .collect()
 }
 
 fn tokenizer(file: &File) -> Result<Tokenizer> {

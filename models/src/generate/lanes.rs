@@ -95,6 +95,7 @@ impl<'a> Worker<'a> {
             let vocabulary = self.model.decoder.vocabulary();
             for (lane, logits) in active.into_iter().zip(logits.chunks_exact_mut(vocabulary)) {
                 let running = self.lanes[lane].as_mut().expect("the lane is active");
+                ban(&self.work[running.job].0.banned, &running.made, logits);
                 let token = choose(logits, &mut running.stream);
                 if token as usize >= vocabulary {
                     return Err(Error::failed(format!(
@@ -233,6 +234,16 @@ impl<'a> Worker<'a> {
         let pass = Pass::new(segments);
         let states = decoder.states(&tokens, &pass, &mut self.memory, sources.as_ref())?;
         decoder.logits(states)
+    }
+}
+
+/// Leaves no token to choose that would complete a row of `banned` after what was `made`.
+fn ban(banned: &[Vec<u32>], made: &[u32], logits: &mut [f32]) {
+    for row in banned {
+        let (last, before) = row.split_last().expect("a spelling has tokens");
+        if made.ends_with(before) {
+            logits[*last as usize] = f32::NEG_INFINITY;
+        }
     }
 }
 

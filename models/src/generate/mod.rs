@@ -41,6 +41,8 @@ const JOBS: usize = 16;
 /// How a language model is run.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
+    /// Whether the model follows instructions; one that does not reads the text of a prompt alone.
+    pub instructed: bool,
     /// Whether prompts are put into the model's chat template, where it has one.
     pub chat: bool,
     /// Bytes that the keys and values of all workers' lanes may take together.
@@ -52,6 +54,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
+            instructed: true,
             chat: true,
             memory: 2 << 30,
             logit_moments: None,
@@ -77,6 +80,8 @@ struct Job {
     /// What the encoder reads, where there is one.
     source: Vec<u32>,
     longest: usize,
+    /// Rows of tokens that must not be completed.
+    banned: Vec<Vec<u32>>,
 }
 
 impl LocalModel {
@@ -107,6 +112,9 @@ impl LocalModel {
 
     /// The filled prompt as the model reads it.
     fn read(&self, prompt: &Prompt, text: &str) -> Result<Vec<u32>> {
+        if !self.options.instructed {
+            return self.tokens(text, true);
+        }
         let (wrapped, begins) = match &self.chat {
             Some(chat) => {
                 let wrapped = self.prefixes.wrapped(chat, prompt)?;
@@ -127,7 +135,7 @@ impl LocalModel {
     /// # Errors
     /// Where one lane does not fit the memory bound: that is no outcome of the model, so it must not
     /// become one of a trial.
-    fn job(&self, tokens: Vec<u32>, longest: Longest) -> Result<Answer<Job>> {
+    fn job(&self, tokens: Vec<u32>, longest: Longest, banned: &[String]) -> Result<Answer<Job>> {
         let longest = match longest {
             Longest::Tokens(count) => count,
             Longest::AsPrompt => tokens.len(),
@@ -158,7 +166,29 @@ impl LocalModel {
             prompt,
             source,
             longest,
+            banned: self.spellings(banned)?,
         }))
+    }
+
+    /// The rows of tokens that write `words`: in lower case and with a capital, at the beginning of a
+    /// text and after a space.
+    fn spellings(&self, words: &[String]) -> Result<Vec<Vec<u32>>> {
+        let mut rows = BTreeSet::new();
+        for word in words {
+            let capital: String = word
+                .chars()
+                .take(1)
+                .flat_map(char::to_uppercase)
+                .chain(word.chars().skip(1))
+                .collect();
+            for word in [word, &capital] {
+                for text in [word.clone(), format!(" {word}")] {
+                    rows.insert(self.tokens(&text, false)?);
+                }
+            }
+        }
+        rows.remove(&Vec::new());
+        Ok(rows.into_iter().collect())
     }
 
     /// Bytes of the keys and values of one lane, its prompt not shared.
@@ -218,6 +248,7 @@ impl LocalModel {
                 prompt: prompt.clone(),
                 source: source.clone(),
                 longest: *longest,
+                banned: Vec::new(),
             })
             .collect();
         let work: Vec<(&Job, Seed)> = jobs.iter().zip(seeds.iter().copied()).collect();
@@ -249,6 +280,10 @@ impl LanguageModel for LocalModel {
         self.decoder.vocabulary()
     }
 
+    fn follows_instructions(&self) -> bool {
+        self.options.instructed
+    }
+
     fn prompt_tokens(&self, prompt: &Prompt, text: &str) -> Result<usize> {
         Ok(self.read(prompt, text)?.len())
     }
@@ -266,7 +301,7 @@ impl LanguageModel for LocalModel {
         let prefix = self.prefixes.of(self, prompt)?;
         let jobs: Vec<Answer<Job>> = lanes
             .par_iter()
-            .map(|lane| self.job(self.read(prompt, lane.text)?, lane.longest))
+            .map(|lane| self.job(self.read(prompt, lane.text)?, lane.longest, lane.banned))
             .collect::<Result<_>>()?;
         let work: Vec<(&Job, Seed)> = jobs
             .iter()

@@ -27,6 +27,7 @@ impl<M: std::ops::Deref<Target: LanguageModel> + Send + Sync> TextGenerator for 
                     text: query.text,
                     seed: query.seed.at(c as u64),
                     longest: Longest::Tokens(sampling.longest),
+                    banned: &[],
                 })
             })
             .collect();
@@ -64,6 +65,10 @@ mod tests {
     impl LanguageModel for Echo {
         fn vocabulary(&self) -> usize {
             1
+        }
+
+        fn follows_instructions(&self) -> bool {
+            true
         }
 
         fn prompt_tokens(&self, _: &Prompt, text: &str) -> Result<usize> {

@@ -59,6 +59,7 @@ fn pair(
     let job = match model.job(
         model.read(prompt, text)?,
         Longest::Tokens(continuation.len()),
+        &[],
     )? {
         Ok(job) => job,
         Err(reason) => return Ok(Err(reason)),

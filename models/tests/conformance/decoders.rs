@@ -12,6 +12,7 @@ const WITH_SOURCE: [&str; 3] = ["t5", "t5-v1", "bart"];
 
 fn plain(memory: usize) -> Options {
     Options {
+        instructed: true,
         chat: false,
         memory,
         logit_moments: None,
@@ -149,6 +150,7 @@ fn sampled_continuations_are_the_same_bits_in_any_batch() {
                 text,
                 seed: Seed::root(3).at(i),
                 longest: Longest::Tokens(3 + i as usize % 9),
+                banned: &[],
             })
             .collect();
         let sample =
@@ -241,6 +243,7 @@ fn what_does_not_fit_fails_for_its_own_lane_alone() {
         text,
         seed: Seed::root(1),
         longest: Longest::Tokens(4),
+        banned: &[],
     };
     let lanes = [lane("the"), lane(&long), lane("it's")];
     let made = model.generate(&Prompt::new("{}"), &lanes, &greedy).unwrap();
