@@ -26,6 +26,7 @@ pub const ENTRY: Entry = Entry {
     summary: "nearest candidate by cosine of sentence vectors",
     source: "TeDA (arXiv 2603.22968), Section 3.1",
     judge: false,
+    likelihoods: false,
     build: |context: &Context| {
         Ok(Box::new(Embedding {
             encoder: context.encoder.clone(),
@@ -91,6 +92,7 @@ mod tests {
         let observe = |release, candidates| Observation {
             candidates,
             release,
+            log_likelihoods: &[],
             seed: Seed::root(0),
         };
         let scores = attack

@@ -18,6 +18,7 @@ pub const ENTRY: Entry = Entry {
     summary: "guesses at random: the control that must show nothing",
     source: "control",
     judge: false,
+    likelihoods: false,
     build: |_| Ok(Box::new(Random)),
 };
 

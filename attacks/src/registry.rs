@@ -31,6 +31,8 @@ pub struct Entry {
     pub source: &'static str,
     /// Whether it needs a judge.
     pub judge: bool,
+    /// Whether it needs to know how likely a release is under the mechanism.
+    pub likelihoods: bool,
     /// Builds an instance.
     pub build: fn(&Context) -> Result<Box<dyn Attack>>,
 }

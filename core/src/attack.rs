@@ -9,6 +9,9 @@ pub struct Observation<'a> {
     pub candidates: &'a [usize],
     /// The released text.
     pub release: &'a str,
+    /// ln P(release | candidate) under the mechanism itself, one a candidate, for an adversary that knows
+    /// it; empty where it is not known or not asked for.
+    pub log_likelihoods: &'a [f64],
     /// The adversary's own coins.
     pub seed: Seed,
 }

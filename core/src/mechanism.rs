@@ -1,6 +1,6 @@
 //! The trait behind which every rewriting mechanism stands.
 
-use crate::{Guarantee, Result, Seed};
+use crate::{Answer, Guarantee, Result, Seed};
 
 /// One text to rewrite, with the random stream that belongs to this trial's mechanism alone.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +43,17 @@ impl Release {
     }
 }
 
+/// A mechanism that knows the probability of its releases.
+pub trait Likelihood: Send + Sync {
+    /// ln P(release | text) for each pair (release, text): the natural logarithm of a probability, or of a
+    /// density with respect to one measure for all texts; −∞ where the release is impossible. Row i
+    /// depends on pair i alone. It is what [`Mechanism::rewrite`] draws from, exactly.
+    ///
+    /// # Errors
+    /// Where a model that the mechanism needs fails.
+    fn log_likelihood(&self, pairs: &[(&str, &str)]) -> Result<Vec<Answer<f64>>>;
+}
+
 /// A text rewriting mechanism at one setting of its parameters.
 pub trait Mechanism: Send + Sync {
     /// The claim of this instance, `None` where it makes none.
@@ -51,6 +62,11 @@ pub trait Mechanism: Send + Sync {
     /// Number of units (tokens, triples) of `text` as this mechanism counts them, where its claim
     /// composes over them; `None` where it does not.
     fn units(&self, _text: &str) -> Option<u64> {
+        None
+    }
+
+    /// What tells how likely a release is under a text, where the mechanism knows it exactly.
+    fn likelihood(&self) -> Option<&dyn Likelihood> {
         None
     }
 

@@ -158,6 +158,9 @@ pub struct Lane<'a> {
     pub seed: Seed,
     /// Where it stops if the model does not stop by itself.
     pub longest: Longest,
+    /// Words that it must not write: no choice sees a token that would complete one of them, as the
+    /// model's tokenizer spells them, in lower case or with a capital.
+    pub banned: &'a [String],
 }
 
 /// A continuation.
@@ -178,6 +181,10 @@ pub type Choose<'a> = dyn Fn(&mut [f32], &mut Stream) -> u32 + Sync + 'a;
 pub trait LanguageModel: Scorer {
     /// Number of tokens that a choice is among.
     fn vocabulary(&self) -> usize;
+
+    /// Whether it does what a prompt asks. A model that does not was trained to rewrite: it reads the
+    /// text of a prompt alone.
+    fn follows_instructions(&self) -> bool;
 
     /// Number of tokens of `prompt` filled with `text`, as the model reads it.
     ///

@@ -1,42 +1,212 @@
 //! Named parameters with defaults and ranges (`--set name=value`).
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use crate::{Error, Result};
 
-/// One number that a mechanism can be set by.
+/// One thing that a mechanism can be set by.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameter {
     /// Name on the command line.
     pub name: &'static str,
-    /// Value when nothing is given.
-    pub default: f64,
-    /// Least legal value.
-    pub least: f64,
-    /// Greatest legal value.
-    pub greatest: f64,
-    /// Whether only whole numbers are legal.
-    pub whole: bool,
     /// What it is, in one line, with its source.
     pub meaning: &'static str,
+    kind: Kind,
+}
+
+/// What a parameter takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Number {
+        default: f64,
+        least: f64,
+        greatest: f64,
+        whole: bool,
+    },
+    /// One of these names, the first by default.
+    Choice(&'static [&'static str]),
+    /// Words with `+` between them, none by default.
+    Words,
+}
+
+/// What stands between words on the command line, where a comma ends the setting.
+const BETWEEN_WORDS: char = '+';
+
+impl Parameter {
+    /// A number from `range[0]` to `range[1]`.
+    #[must_use]
+    pub const fn number(
+        name: &'static str,
+        default: f64,
+        range: [f64; 2],
+        meaning: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            meaning,
+            kind: Kind::Number {
+                default,
+                least: range[0],
+                greatest: range[1],
+                whole: false,
+            },
+        }
+    }
+
+    /// A whole number from `range[0]` to `range[1]`.
+    #[must_use]
+    pub const fn whole(
+        name: &'static str,
+        default: u32,
+        range: [u32; 2],
+        meaning: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            meaning,
+            kind: Kind::Number {
+                default: default as f64,
+                least: range[0] as f64,
+                greatest: range[1] as f64,
+                whole: true,
+            },
+        }
+    }
+
+    /// One of `names`, the first by default.
+    #[must_use]
+    pub const fn choice(
+        name: &'static str,
+        names: &'static [&'static str],
+        meaning: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            meaning,
+            kind: Kind::Choice(names),
+        }
+    }
+
+    /// A list of words, empty by default.
+    #[must_use]
+    pub const fn words(name: &'static str, meaning: &'static str) -> Self {
+        Self {
+            name,
+            meaning,
+            kind: Kind::Words,
+        }
+    }
+
+    /// What it takes, as a list of parameters says it.
+    #[must_use]
+    pub fn takes(&self) -> String {
+        match self.kind {
+            Kind::Number {
+                least,
+                greatest,
+                whole,
+                ..
+            } => {
+                let whole = if whole { ", whole" } else { "" };
+                format!("{least} to {greatest}{whole}")
+            }
+            Kind::Choice(names) => names.join(" | "),
+            Kind::Words => "words with + between them".to_owned(),
+        }
+    }
+
+    /// Its value when nothing is given, as it would be given.
+    #[must_use]
+    pub fn default(&self) -> String {
+        self.default_value().to_string()
+    }
+
+    fn default_value(&self) -> Value {
+        match self.kind {
+            Kind::Number { default, .. } => Value::Number(default),
+            Kind::Choice(names) => Value::Choice(names[0]),
+            Kind::Words => Value::Words(Vec::new()),
+        }
+    }
+
+    /// # Errors
+    /// Usage, where `text` is not what this takes.
+    fn parse(&self, owner: &str, text: &str) -> Result<Value> {
+        let name = self.name;
+        match self.kind {
+            Kind::Number {
+                least,
+                greatest,
+                whole,
+                ..
+            } => {
+                let value: Option<f64> = text.trim().parse().ok();
+                value
+                    .filter(|v| (least..=greatest).contains(v) && (!whole || v.fract() == 0.0))
+                    .map(Value::Number)
+                    .ok_or_else(|| {
+                        let kind = if whole { "a whole number" } else { "a number" };
+                        Error::usage(format!(
+                            "{name} = {text} of '{owner}' is out of range: it is {kind} from {least} to {greatest}"
+                        ))
+                    })
+            }
+            Kind::Choice(names) => names
+                .iter()
+                .find(|known| **known == text)
+                .map(|known| Value::Choice(known))
+                .ok_or_else(|| Error::unknown(&format!("{name} of '{owner}'"), text, names)),
+            Kind::Words => {
+                let words = text.split(BETWEEN_WORDS).map(str::trim);
+                let words = words.filter(|word| !word.is_empty()).map(str::to_owned);
+                Ok(Value::Words(words.collect()))
+            }
+        }
+    }
+}
+
+/// A parameter's value.
+#[derive(Debug, Clone, PartialEq)]
+enum Value {
+    Number(f64),
+    Choice(&'static str),
+    Words(Vec<String>),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Choice(name) => f.write_str(name),
+            Self::Words(words) => f.write_str(&words.join(&BETWEEN_WORDS.to_string())),
+        }
+    }
 }
 
 /// Values of a mechanism's parameters: its defaults, then a preset, then what the user set.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Settings {
-    values: BTreeMap<&'static str, f64>,
-    defaults: BTreeMap<&'static str, f64>,
+    values: BTreeMap<&'static str, Value>,
+    defaults: BTreeMap<&'static str, Value>,
 }
 
 impl Settings {
-    /// Defaults of `parameters`, overridden in order by `given`.
+    /// Defaults of `parameters`, overridden in order by `given`, values as they are written.
     ///
     /// # Errors
-    /// Usage, for a name that is not among them or a value out of range.
-    pub fn resolve(owner: &str, parameters: &[Parameter], given: &[(String, f64)]) -> Result<Self> {
-        let defaults: BTreeMap<_, _> = parameters.iter().map(|p| (p.name, p.default)).collect();
+    /// Usage, for a name that is not among them or a value that its parameter does not take.
+    pub fn resolve(
+        owner: &str,
+        parameters: &[Parameter],
+        given: &[(String, String)],
+    ) -> Result<Self> {
+        let defaults: BTreeMap<_, _> = parameters
+            .iter()
+            .map(|p| (p.name, p.default_value()))
+            .collect();
         let mut values = defaults.clone();
-        for (name, value) in given {
+        for (name, text) in given {
             let Some(parameter) = parameters.iter().find(|p| p.name == name) else {
                 if parameters.is_empty() {
                     return Err(Error::usage(format!(
@@ -50,40 +220,60 @@ impl Settings {
                     &known,
                 ));
             };
-            let legal = (parameter.least..=parameter.greatest).contains(value)
-                && (!parameter.whole || value.fract() == 0.0);
-            if !legal {
-                let kind = if parameter.whole {
-                    "a whole number"
-                } else {
-                    "a number"
-                };
-                return Err(Error::usage(format!(
-                    "{name} = {value} of '{owner}' is out of range: it is {kind} from {} to {}",
-                    parameter.least, parameter.greatest
-                )));
-            }
-            values.insert(parameter.name, *value);
+            values.insert(parameter.name, parameter.parse(owner, text)?);
         }
         Ok(Self { values, defaults })
     }
 
-    /// The value of a parameter that its owner declares.
+    /// The value of a number that its owner declares.
     ///
     /// # Panics
-    /// If the owner asks for a name that it does not declare.
+    /// If the owner declares no number of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> f64 {
-        self.values[name]
+        match self.values[name] {
+            Value::Number(number) => number,
+            ref other => panic!("{name} is no number: {other}"),
+        }
     }
 
-    /// The values that are not their parameter's default, by name, in alphabetical order: what
-    /// distinguishes an instance, today and after parameters have been added.
-    pub fn changed(&self) -> impl Iterator<Item = (&'static str, f64)> + '_ {
+    /// The name that was chosen for a choice that its owner declares.
+    ///
+    /// # Panics
+    /// If the owner declares no choice of that name.
+    #[must_use]
+    pub fn chosen(&self, name: &str) -> &'static str {
+        match self.values[name] {
+            Value::Choice(chosen) => chosen,
+            ref other => panic!("{name} is no choice: {other}"),
+        }
+    }
+
+    /// The words of a list that its owner declares.
+    ///
+    /// # Panics
+    /// If the owner declares no list of that name.
+    #[must_use]
+    pub fn words(&self, name: &str) -> &[String] {
+        match &self.values[name] {
+            Value::Words(words) => words,
+            other => panic!("{name} is no list of words: {other}"),
+        }
+    }
+
+    /// The value of any parameter as it would be given, where its owner declares one of that name.
+    #[must_use]
+    pub fn written(&self, name: &str) -> Option<String> {
+        self.values.get(name).map(Value::to_string)
+    }
+
+    /// The values that are not their parameter's default, as they would be given, by name in
+    /// alphabetical order: what distinguishes an instance, today and after parameters have been added.
+    pub fn changed(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
         self.values
             .iter()
-            .map(|(name, value)| (*name, *value))
-            .filter(|(name, value)| self.defaults[name] != *value)
+            .filter(|(name, value)| self.defaults[**name] != **value)
+            .map(|(name, value)| (*name, value.to_string()))
     }
 }
 
@@ -91,47 +281,55 @@ impl Settings {
 mod tests {
     use super::*;
 
-    const PARAMETERS: [Parameter; 2] = [
-        Parameter {
-            name: "tau",
-            default: 0.8,
-            least: 0.6,
-            greatest: 1.0,
-            whole: false,
-            meaning: "",
-        },
-        Parameter {
-            name: "candidates",
-            default: 10.0,
-            least: 1.0,
-            greatest: 500.0,
-            whole: true,
-            meaning: "",
-        },
+    const PARAMETERS: [Parameter; 4] = [
+        Parameter::number("tau", 0.8, [0.6, 1.0], ""),
+        Parameter::whole("candidates", 10, [1, 500], ""),
+        Parameter::choice("release", &["ndp", "jem"], ""),
+        Parameter::words("mask", ""),
     ];
 
-    fn resolve(given: &[(&str, f64)]) -> Result<Settings> {
-        let given: Vec<_> = given.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
+    fn resolve(given: &[(&str, &str)]) -> Result<Settings> {
+        let given: Vec<_> = given
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+            .collect();
         Settings::resolve("m", &PARAMETERS, &given)
     }
 
     #[test]
     fn later_values_win_over_earlier_ones_and_defaults() {
-        let settings = resolve(&[("tau", 0.7), ("tau", 0.9)]).unwrap();
+        let settings = resolve(&[("tau", "0.7"), ("tau", "0.90")]).unwrap();
         assert_eq!(
             (settings.get("tau"), settings.get("candidates")),
             (0.9, 10.0)
         );
-        assert_eq!(settings.changed().collect::<Vec<_>>(), [("tau", 0.9)]);
+        let changed: Vec<_> = settings.changed().collect();
+        assert_eq!(changed, [("tau", "0.9".to_owned())]);
+    }
+
+    #[test]
+    fn names_and_words_are_values_too() {
+        let none = resolve(&[]).unwrap();
+        assert_eq!(none.chosen("release"), "ndp");
+        assert!(none.words("mask").is_empty() && none.changed().next().is_none());
+        let set = resolve(&[("release", "jem"), ("mask", "alice+ bob ++")]).unwrap();
+        assert_eq!(set.chosen("release"), "jem");
+        assert_eq!(set.words("mask"), ["alice", "bob"]);
+        assert_eq!(set.written("mask").as_deref(), Some("alice+bob"));
+        assert_eq!(set.written("masks"), None);
+        assert_eq!(set.changed().count(), 2);
     }
 
     #[test]
     fn bad_names_and_values_are_usage_errors() {
         for bad in [
-            ("tua", 0.7),
-            ("tau", 0.5),
-            ("tau", f64::NAN),
-            ("candidates", 2.5),
+            ("tua", "0.7"),
+            ("tau", "0.5"),
+            ("tau", "NaN"),
+            ("tau", "high"),
+            ("tau", ""),
+            ("candidates", "2.5"),
+            ("release", "JEM"),
         ] {
             assert!(matches!(resolve(&[bad]), Err(Error::Usage(_))), "{bad:?}");
         }

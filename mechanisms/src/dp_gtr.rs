@@ -1,13 +1,15 @@
 //! `dp-gtr`: a group of private paraphrases, their common words, and one new text that avoids these.
 //!
 //! # Definition
-//! 1. m paraphrases of the text by a private mechanism at ε₁ each, by default `dp-prompt`; with
-//!    `spread` the i-th at s_i times its temperature, so at ε₁/s_i, s from ½ to 1½ in equal steps.
+//! 1. m paraphrases of the text by a private mechanism at ε₁ each, by default `dp-prompt`, with its own
+//!    parameters where this one has none of the same name; with `spread` the i-th at s_i times its
+//!    temperature, so at ε₁/s_i, s from ½ to 1½ in equal steps.
 //! 2. The exemplar is the paraphrase of the lowest perplexity under the language model. The K keywords
 //!    are the words of the highest document frequency among the paraphrases, by counting (NDP) or by
 //!    the joint exponential mechanism at ε₂ (JEM).
 //! 3. The language model writes a new text after the exemplar, asked to avoid the keywords, at
-//!    temperature 0: always the token of the highest logit.
+//!    temperature 0: always the token of the highest logit. Where it follows no instructions (or with
+//!    `avoid=decoding`) nothing is asked: no token is chosen that would complete a keyword.
 //!
 //! # Guarantee
 //! Σ_i nε₁/s_i for paraphrases of n tokens, which is m·n·ε₁ without `spread`: the m paraphrases
@@ -15,7 +17,8 @@
 //! it adds ε₂, which it need not, as the words counted are private already: the claim here is the
 //! smaller one, and implies the paper's. `units` counts n Σ 1/s_i tokens of ε₁, rounded up. Neighbours
 //! and basis are the paraphraser's: with `dp-prompt` any texts, proven for a fixed `length` and
-//! **claimed** for the published rule. Paraphrases by `em` cost Σ_i ε₁/s_i under one-token adjacency.
+//! **claimed** for the published rule. A paraphraser whose ε is a text's costs Σ_i ε₁/s_i, between the
+//! texts that it speaks of; one without a claim leaves none.
 //!
 //! # Source
 //! DP-GTR: *Differentially private prompt protection via group text rewriting* (2025), Section 4,
@@ -24,10 +27,10 @@
 //! # Deviations
 //! Perplexity is the rewriting model's (GPT-2 in the code), after a line that says "Text:". The list of
 //! stopwords is our own. The paper's ten temperatures 0.5, 0.6, …, 1.5 are eleven; here m equal steps. The
-//! reference lets JEM choose among the words seen (`domain` = 0), so that its choice tells which these
-//! are: no ε₂ follows from it. A model that follows no instructions may use keywords all the same: they
-//! are not banned in decoding, since a language model does not show the texts of its tokens here. Of the
-//! answer the first line counts, without quotation marks around it.
+//! reference lets JEM choose among the words seen (`domain=seen`), so that its choice tells which these
+//! are: no ε₂ follows from it. A keyword is banned in decoding as the model's tokenizer spells it, in lower
+//! case and with a capital; another way to put the same letters together is not. Of the answer the first
+//! line counts, without quotation marks around it.
 
 use std::sync::Arc;
 
@@ -37,10 +40,14 @@ use teda_core::{
 };
 
 use crate::answer::sentence;
-use crate::dp_prompt::{self, CLIP_HIGH, CLIP_LOW, FLAN_T5_BASE, GRID, LENGTH};
+use crate::dp_prompt::{CLIP_HIGH, CLIP_LOW, FLAN_T5_BASE, GRID, LENGTH};
 use crate::keywords::{frequencies, frequencies_among, keyword};
 use crate::registry::{Context, Entry, Kind, Preset, Rewriter};
-use crate::{em, joint_exponential, word_perturb};
+use crate::{
+    constant, dp_prompt, dp_prompt_black_box, dp_prompt_topk, dp_prompt_unclipped, em,
+    em_half_noise, identity, joint_exponential, krr, krr_half_noise, privrewrite,
+    privrewrite_cosine, privrewrite_naive, safedp_rewrite, safedp_rewrite_ns, word_perturb,
+};
 
 pub const ENTRY: Entry = Entry {
     name: "dp-gtr",
@@ -51,105 +58,109 @@ pub const ENTRY: Entry = Entry {
     grid: &GRID,
     parameters: PARAMETERS,
     presets: PRESETS,
-    rewriter: Rewriter::LanguageModel,
+    rewriter: Rewriter::Any,
     build: |context, epsilon, settings| Ok(Box::new(DpGtr::new(context, epsilon, settings)?)),
 };
 
-/// What can paraphrase, by number.
-const PARAPHRASERS: [&Entry; 3] = [&dp_prompt::ENTRY, &em::ENTRY, &word_perturb::ENTRY];
+/// What can paraphrase: every mechanism but this one, the default first.
+const PARAPHRASERS: [&Entry; 16] = [
+    &dp_prompt::ENTRY,
+    &dp_prompt_black_box::ENTRY,
+    &dp_prompt_topk::ENTRY,
+    &dp_prompt_unclipped::ENTRY,
+    &privrewrite::ENTRY,
+    &privrewrite_naive::ENTRY,
+    &privrewrite_cosine::ENTRY,
+    &safedp_rewrite::ENTRY,
+    &safedp_rewrite_ns::ENTRY,
+    &em::ENTRY,
+    &em_half_noise::ENTRY,
+    &word_perturb::ENTRY,
+    &krr::ENTRY,
+    &krr_half_noise::ENTRY,
+    &identity::ENTRY,
+    &constant::ENTRY,
+];
+
+const PARAPHRASER_NAMES: [&str; PARAPHRASERS.len()] = {
+    let mut names = [""; PARAPHRASERS.len()];
+    let mut place = 0;
+    while place < names.len() {
+        names[place] = PARAPHRASERS[place].name;
+        place += 1;
+    }
+    names
+};
 
 /// DP-GTR's among the prompts of `dp-prompt`.
-const PARAPHRASE_PROMPT: f64 = 2.0;
+const PARAPHRASE_PROMPT: &str = "dp-gtr";
 
 /// What the exemplar and the keywords stand in.
 const PROMPT: &str =
     "Refer the following question to generate a new question:\n{}\nGenerated question:\n";
 
+/// What stands between them.
+const AVOID: &str = "\nAvoid using following tokens:\n";
+
 /// What a paraphrase continues when its perplexity is taken: public, and no model reads nothing.
 const BEFORE: &str = "Text:\n{}";
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "paraphrases",
-        default: 10.0,
-        least: 1.0,
-        greatest: 1000.0,
-        whole: true,
-        meaning: "m, paraphrases of a group",
-    },
-    Parameter {
-        name: "paraphraser",
-        default: 0.0,
-        least: 0.0,
-        greatest: (PARAPHRASERS.len() - 1) as f64,
-        whole: true,
-        meaning: "0: dp-prompt on the run's language model; 1: em; 2: word-perturb",
-    },
-    Parameter {
-        name: "spread",
-        default: 0.0,
-        least: 0.0,
-        greatest: 1.0,
-        whole: true,
-        meaning: "1: the group's temperatures go from half to one and a half times their own",
-    },
-    Parameter {
-        name: "keywords",
-        default: 10.0,
-        least: 0.0,
-        greatest: 1000.0,
-        whole: true,
-        meaning: "K, words to avoid",
-    },
-    Parameter {
-        name: "release",
-        default: 0.0,
-        least: 0.0,
-        greatest: 1.0,
-        whole: true,
-        meaning: "how keywords are found: 0 by counting (NDP), 1 by the joint exponential mechanism (JEM)",
-    },
-    Parameter {
-        name: "epsilon2",
-        default: 2.0,
-        least: 1e-6,
-        greatest: 1e6,
-        whole: false,
-        meaning: "epsilon of the joint exponential mechanism",
-    },
-    Parameter {
-        name: "domain",
-        default: 0.0,
-        least: 0.0,
-        greatest: 1.0,
-        whole: true,
-        meaning: "what it chooses among: 0 the words seen, as published; 1 the public vocabulary",
-    },
+    Parameter::whole("paraphrases", 10, [1, 1000], "m, paraphrases of a group"),
+    Parameter::choice(
+        "paraphraser",
+        &PARAPHRASER_NAMES,
+        "the mechanism that paraphrases, at epsilon and else its own defaults",
+    ),
+    Parameter::whole(
+        "spread",
+        0,
+        [0, 1],
+        "1: the group's temperatures go from half to one and a half times their own",
+    ),
+    Parameter::whole("keywords", 10, [0, 1000], "K, words to avoid"),
+    Parameter::choice(
+        "release",
+        &["ndp", "jem"],
+        "how keywords are found: by counting, or by the joint exponential mechanism",
+    ),
+    Parameter::number(
+        "epsilon2",
+        2.0,
+        [1e-6, 1e6],
+        "epsilon of the joint exponential mechanism",
+    ),
+    Parameter::choice(
+        "domain",
+        &["seen", "public"],
+        "what it chooses among: the words seen, as published, or those of the public vocabulary",
+    ),
+    Parameter::choice(
+        "avoid",
+        &["auto", "prompt", "decoding"],
+        "how keywords are avoided: asked for in the prompt, or never chosen; auto: asked of a model that follows instructions",
+    ),
     CLIP_LOW,
     CLIP_HIGH,
     LENGTH,
-    Parameter {
-        name: "longest",
-        default: 48.0,
-        least: 1.0,
-        greatest: 100_000.0,
-        whole: true,
-        meaning: "tokens of the new text at most",
-    },
+    Parameter::whole(
+        "longest",
+        48,
+        [1, 100_000],
+        "tokens of the new text at most",
+    ),
 ];
 
 const PRESETS: &[Preset] = &[
-    ("ndp", &[("release", 0.0)]),
-    ("jem", &[("release", 1.0)]),
-    ("jem-public", &[("release", 1.0), ("domain", 1.0)]),
-    ("non-uniform", &[("spread", 1.0)]),
-    ("paraphraser-em", &[("paraphraser", 1.0)]),
-    ("paraphraser-word-perturb", &[("paraphraser", 2.0)]),
+    ("ndp", &[("release", "ndp")]),
+    ("jem", &[("release", "jem")]),
+    ("jem-public", &[("release", "jem"), ("domain", "public")]),
+    ("non-uniform", &[("spread", "1")]),
     FLAN_T5_BASE,
     // μ = 22.944258 and μ + 4σ with σ = 2.420791, as published.
     (
         "llama-3.1-8b",
-        &[("clip_low", 22.944_258), ("clip_high", 32.627_422)],
+        &[("clip_low", "22.944258"), ("clip_high", "32.627422")],
     ),
 ];
 
@@ -174,8 +185,20 @@ struct DpGtr {
     scales: Vec<f64>,
     keywords: Keywords,
     count: usize,
+    /// Whether the keywords are banned in decoding; else the prompt asks to avoid them.
+    bans: bool,
     prompt: Prompt,
     longest: Longest,
+}
+
+/// What one new text is written after.
+struct Question {
+    /// Its place in the batch.
+    row: usize,
+    /// What the prompt holds.
+    text: String,
+    /// Words that must not be written.
+    banned: Vec<String>,
 }
 
 impl DpGtr {
@@ -192,6 +215,11 @@ impl DpGtr {
         };
         let distinct: &[f64] = if spread { &scales[..] } else { &[1.0] };
         Ok(Self {
+            bans: match settings.chosen("avoid") {
+                "prompt" => false,
+                "decoding" => true,
+                _ => !model.follows_instructions(),
+            },
             model,
             paraphrasers: distinct
                 .iter()
@@ -199,11 +227,12 @@ impl DpGtr {
                 .collect::<Result<_>>()?,
             epsilon,
             scales,
-            keywords: match settings.get("release") as usize {
-                0 => Keywords::Counted,
+            keywords: match settings.chosen("release") {
+                "ndp" => Keywords::Counted,
                 _ => Keywords::Joint {
                     epsilon: settings.get("epsilon2"),
-                    domain: (settings.get("domain") == 1.0).then(|| words(&*context.tokens)),
+                    domain: (settings.chosen("domain") == "public")
+                        .then(|| words(&*context.tokens)),
                 },
             },
             count: settings.get("keywords") as usize,
@@ -271,6 +300,22 @@ impl DpGtr {
             .collect())
     }
 
+    /// Stage 3: what the model is asked.
+    fn question(&self, row: usize, exemplar: &str, keywords: Vec<String>) -> Question {
+        if self.bans {
+            return Question {
+                row,
+                text: exemplar.to_owned(),
+                banned: keywords,
+            };
+        }
+        Question {
+            row,
+            text: [exemplar, AVOID, &keywords.join(", ")].concat(),
+            banned: Vec::new(),
+        }
+    }
+
     /// Stage 2b: the words to avoid.
     fn keywords(&self, group: &[&str], seed: Seed) -> Vec<String> {
         let (epsilon, domain) = match &self.keywords {
@@ -305,22 +350,25 @@ fn spread_scales(group: usize) -> Vec<f64> {
     }
 }
 
-/// The paraphraser that the settings number, with those of them that it knows.
+/// The paraphraser that the settings name, with those of them that it knows.
 fn paraphraser(context: &Context, epsilon: f64, settings: &Settings) -> Result<Box<dyn Mechanism>> {
-    let entry = PARAPHRASERS[settings.get("paraphraser") as usize];
-    let own: Vec<(String, f64)> = entry
+    let name = settings.chosen("paraphraser");
+    let place = PARAPHRASER_NAMES.iter().position(|known| *known == name);
+    let entry = PARAPHRASERS[place.expect("the choice is among the names")];
+    let own: Vec<(String, String)> = entry
         .parameters
         .iter()
-        .map(|parameter| {
+        .filter_map(|parameter| {
             let value = match parameter.name {
-                "prompt" => PARAPHRASE_PROMPT,
-                name => settings.get(name),
+                "prompt" => Some(PARAPHRASE_PROMPT.to_owned()),
+                name => settings.written(name),
             };
-            (parameter.name.to_owned(), value)
+            Some((parameter.name.to_owned(), value?))
         })
         .collect();
+    let epsilon = entry.unit.map(|_| epsilon);
     entry
-        .instance(context, Some(epsilon), &entry.settings(None, &own)?)
+        .instance(context, epsilon, &entry.settings(None, &own)?)
         .map_err(|error| error.context("'dp-gtr'"))
 }
 
@@ -353,15 +401,20 @@ fn greedy(logits: &mut [f32], _: &mut Stream) -> u32 {
 }
 
 impl Mechanism for DpGtr {
+    /// Basic composition of the group: over the units of ε₁ where the claim is per unit, here where it is
+    /// per text.
     fn guarantee(&self) -> Option<Guarantee> {
         let one = self.paraphrasers[0].guarantee()?;
+        let sum = |part: fn(&Guarantee) -> f64| match &self.paraphrasers[..] {
+            [_] => Some(part(&one) * self.scales.len() as f64),
+            all => all.iter().map(|p| Some(part(&p.guarantee()?))).sum(),
+        };
         Some(Guarantee {
-            // Basic composition of the group: over units where the claim is per unit, here where
-            // it is per text.
             epsilon: match one.unit {
                 Unit::Token | Unit::Triple => self.epsilon,
-                Unit::Text => self.epsilon * self.share(),
+                Unit::Text => sum(|claim| claim.epsilon)?,
             },
+            delta: sum(|claim| claim.delta)?,
             ..one
         })
     }
@@ -385,23 +438,21 @@ impl Mechanism for DpGtr {
             })
             .collect();
         let exemplars = self.exemplars(&groups)?;
-        // What the prompt holds, by row, where there is an exemplar.
-        let questions: Vec<(usize, String)> = exemplars
+        let questions: Vec<Question> = exemplars
             .iter()
             .enumerate()
             .filter_map(|(row, exemplar)| {
-                let exemplar = (*exemplar)?;
-                let keywords = self.keywords(&groups[row], batch[row].seed).join(", ");
-                let question = format!("{exemplar}\nAvoid using following tokens:\n{keywords}");
-                Some((row, question))
+                let keywords = self.keywords(&groups[row], batch[row].seed);
+                Some(self.question(row, (*exemplar)?, keywords))
             })
             .collect();
         let lanes: Vec<Lane<'_>> = questions
             .iter()
-            .map(|(row, question)| Lane {
-                text: question,
-                seed: batch[*row].seed.named("answer"),
+            .map(|question| Lane {
+                text: &question.text,
+                seed: batch[question.row].seed.named("answer"),
                 longest: self.longest,
+                banned: &question.banned,
             })
             .collect();
         let answers = self.model.generate(&self.prompt, &lanes, &greedy)?;
@@ -413,8 +464,8 @@ impl Mechanism for DpGtr {
                 failed.cloned().unwrap_or_default()
             })
             .collect();
-        for ((row, _), answer) in questions.iter().zip(answers) {
-            releases[*row] = match answer {
+        for (question, answer) in questions.iter().zip(answers) {
+            releases[question.row] = match answer {
                 Ok(generated) => Release::of(sentence(&generated.text)),
                 Err(reason) => Release::failed(reason),
             };
@@ -434,8 +485,8 @@ mod tests {
 
     const CLIP: (f64, f64) = (-1.0, 1.5);
 
-    fn instance(epsilon: f64, given: &[(&str, f64)]) -> Box<dyn Mechanism> {
-        let given: Vec<_> = given.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
+    fn instance(epsilon: f64, given: &[(&str, &str)]) -> Box<dyn Mechanism> {
+        let given = toy::given(given);
         let settings = ENTRY.settings(None, &given).unwrap();
         ENTRY
             .instance(&toy::context(), Some(epsilon), &settings)
@@ -443,14 +494,15 @@ mod tests {
     }
 
     /// Two paraphrases of two tokens, one keyword, a new text of two tokens.
-    fn small(epsilon: f64, more: &[(&str, f64)]) -> Box<dyn Mechanism> {
+    fn small(epsilon: f64, more: &[(&str, &str)]) -> Box<dyn Mechanism> {
+        let (low, high) = (CLIP.0.to_string(), CLIP.1.to_string());
         let set = [
-            ("clip_low", CLIP.0),
-            ("clip_high", CLIP.1),
-            ("length", 2.0),
-            ("paraphrases", 2.0),
-            ("keywords", 1.0),
-            ("longest", 2.0),
+            ("clip_low", &low[..]),
+            ("clip_high", &high[..]),
+            ("length", "2"),
+            ("paraphrases", "2"),
+            ("keywords", "1"),
+            ("longest", "2"),
         ];
         instance(epsilon, &[&set[..], more].concat())
     }
@@ -477,8 +529,14 @@ mod tests {
         all
     }
 
-    /// The releases of [`small`] straight from the definition; `joint` is ε₂.
-    fn exact(text: &str, epsilons: [f64; 2], joint: Option<f64>) -> BTreeMap<String, f64> {
+    /// The releases of [`small`] straight from the definition; `joint` is ε₂, `bans` says how keywords are
+    /// avoided.
+    fn exact(
+        text: &str,
+        epsilons: [f64; 2],
+        joint: Option<f64>,
+        bans: bool,
+    ) -> BTreeMap<String, f64> {
         let toy = toy::tokens();
         let perplexity = |text: &str| {
             let pair = [("", text)];
@@ -489,11 +547,15 @@ mod tests {
             (-score.total / score.tokens as f64).exp()
         };
         let answer = |exemplar: &str, keyword: &str| {
-            let question = format!("{exemplar}\nAvoid using following tokens:\n{keyword}");
+            let question = match bans {
+                true => exemplar.to_owned(),
+                false => format!("{exemplar}\nAvoid using following tokens:\n{keyword}"),
+            };
             let highest = |before: &[u32]| {
                 let logits = toy.logits(&question, before);
                 let at = |t: &u32| logits[*t as usize];
                 (0..toy::UNKNOWN)
+                    .filter(|t| !bans || format!("t{t}") != keyword)
                     .max_by(|s, t| at(s).total_cmp(&at(t)))
                     .unwrap()
             };
@@ -539,11 +601,13 @@ mod tests {
         for epsilon in [2.0, 15.0] {
             for (set, epsilons, joint) in [
                 (&[][..], [epsilon; 2], None),
-                (&[("release", 1.0)][..], [epsilon; 2], Some(2.0)),
-                (&[("spread", 1.0)][..], [2.0 * epsilon, epsilon / 1.5], None),
+                (&[("release", "jem")][..], [epsilon; 2], Some(2.0)),
+                (&[("spread", "1")][..], [2.0 * epsilon, epsilon / 1.5], None),
+                (&[("avoid", "decoding")][..], [epsilon; 2], None),
             ] {
+                let bans = set == [("avoid", "decoding")];
                 let counts = statistics::releases(&*small(epsilon, set), text, 30_000);
-                let exact = exact(text, epsilons, joint);
+                let exact = exact(text, epsilons, joint, bans);
                 statistics::assert_sampled(&counts, &exact, &format!("ε={epsilon} {set:?}"));
             }
         }
@@ -555,7 +619,7 @@ mod tests {
     fn the_exact_ratio_between_texts_stays_within_the_claim() {
         for epsilon in [0.5, 3.0, 20.0] {
             for joint in [None, Some(2.0)] {
-                let of = |text| exact(text, [epsilon; 2], joint);
+                let of = |text| exact(text, [epsilon; 2], joint, false);
                 let loss = statistics::greatest_loss(&of("t3 t1"), &of("t6"));
                 let claim = small(epsilon, &[]).guarantee().unwrap();
                 let units = small(epsilon, &[]).units("t6").unwrap() as f64;
@@ -579,34 +643,67 @@ mod tests {
         // "Document: t1 t2", "Paraphrase of the document:": seven words.
         assert_eq!(published.units("t1 t2"), Some(10 * 7));
         // 1/0.5 + 1/0.75 + 1/1 + 1/1.25 + 1/1.5 = 5.8; 5.8 · 7 = 40.6.
-        let spread = instance(3.0, &[("spread", 1.0), ("paraphrases", 5.0)]);
+        let spread = instance(3.0, &[("spread", "1"), ("paraphrases", "5")]);
         assert_eq!(spread.units("t1 t2"), Some(41));
         assert_eq!(spread.guarantee().unwrap().epsilon, 3.0);
-        let em = instance(3.0, &[("paraphraser", 1.0), ("paraphrases", 4.0)]);
+        let em = instance(3.0, &[("paraphraser", "em"), ("paraphrases", "4")]);
         let claim = em.guarantee().unwrap();
         assert_eq!(
             (claim.epsilon, claim.unit, claim.neighbours, claim.basis),
             (12.0, Unit::Text, Neighbours::OneToken, Basis::Proven)
         );
         assert_eq!(em.units("t1 t2"), Some(2));
-        let metric = instance(3.0, &[("paraphraser", 2.0)]).guarantee().unwrap();
-        assert_eq!(metric.neighbours, Neighbours::Metric);
+        let metric = instance(3.0, &[("paraphraser", "word-perturb")]);
+        assert_eq!(metric.guarantee().unwrap().neighbours, Neighbours::Metric);
+        // 2 + 1 + 2/3 of 3 on SafeDP-Rewrite, whose ε is a text's.
+        let set = [
+            ("paraphraser", "safedp-rewrite"),
+            ("paraphrases", "3"),
+            ("spread", "1"),
+        ];
+        let claim = instance(3.0, &set).guarantee().unwrap();
+        assert!((claim.epsilon - 11.0).abs() < 1e-12, "{}", claim.epsilon);
+        assert!(
+            instance(3.0, &[("paraphraser", "identity")])
+                .guarantee()
+                .is_none()
+        );
     }
 
     #[test]
-    fn every_preset_rewrites() {
+    fn every_preset_and_every_paraphraser_rewrites() {
         let query = Query {
-            text: "t3 t1 t6",
+            text: "t3 t4",
             seed: Seed::root(1),
         };
-        for (preset, _) in PRESETS {
-            let settings = ENTRY.settings(Some(preset), &[]).unwrap();
+        let rewrites = |preset: Option<&str>, set: &[(&str, &str)]| {
+            let settings = ENTRY.settings(preset, &toy::given(set)).unwrap();
             let mechanism = ENTRY
                 .instance(&toy::context(), Some(5.0), &settings)
                 .unwrap();
             let release = mechanism.rewrite(&[query]).unwrap().remove(0);
-            assert_eq!(release.failure, None, "{preset}");
-            assert_eq!(release.text.split(' ').count(), 48, "{preset}");
+            assert_eq!(release.failure, None, "{preset:?} {set:?}");
+            assert_eq!(release.text.split(' ').count(), 48, "{preset:?} {set:?}");
+        };
+        for (preset, _) in PRESETS {
+            rewrites(Some(preset), &[]);
+        }
+        for name in PARAPHRASER_NAMES {
+            rewrites(None, &[("paraphraser", name)]);
+        }
+    }
+
+    /// The list stands here and not in the registry, which this file is a part of.
+    #[test]
+    fn every_other_mechanism_can_paraphrase() {
+        for entry in crate::registry::ALL {
+            let other = entry.name != ENTRY.name;
+            assert_eq!(
+                PARAPHRASER_NAMES.contains(&entry.name),
+                other,
+                "{}",
+                entry.name
+            );
         }
     }
 

@@ -58,67 +58,64 @@ pub const ENTRY: Entry = Entry {
 /// The part of TeDA's grid in which a language model goes from noise to its own words.
 pub const GRID: [f64; 5] = [1.0, 10.0, 50.0, 100.0, 250.0];
 
-/// The prompts by number.
-pub const PROMPTS: [&str; 3] = [
-    "Document : {}\nParaphrase of the document :",
-    "Review: {}\nParaphrase of the review:",
-    "Document: {}\nParaphrase of the document:",
+/// The prompts by name: of the code that TeDA audited, of the original repository, and of DP-GTR.
+const PROMPTS: [(&str, &str); 3] = [
+    ("document", "Document : {}\nParaphrase of the document :"),
+    ("review", "Review: {}\nParaphrase of the review:"),
+    ("dp-gtr", "Document: {}\nParaphrase of the document:"),
 ];
 
-/// Which prompt, by number.
-pub const PROMPT: Parameter = Parameter {
-    name: "prompt",
-    default: 0.0,
-    least: 0.0,
-    greatest: (PROMPTS.len() - 1) as f64,
-    whole: true,
-    meaning: "0: 'Document : … Paraphrase of the document :'; 1: the original repository's, for reviews; 2: DP-GTR's, as 0 without spaces before the colons",
-};
+/// The prompt that the settings name.
+pub fn prompt(settings: &Settings) -> Prompt {
+    let chosen = settings.chosen("prompt");
+    let (_, prompt) = PROMPTS
+        .iter()
+        .find(|(name, _)| *name == chosen)
+        .expect("the choice is among the prompts");
+    Prompt::new(prompt)
+}
+
+/// Which prompt.
+pub const PROMPT: Parameter = Parameter::choice(
+    "prompt",
+    &[PROMPTS[0].0, PROMPTS[1].0, PROMPTS[2].0],
+    "how the paraphrase is asked for: as in the code that TeDA audited, as in the original repository, or as in DP-GTR",
+);
 
 /// The clipping's lower bound.
-pub const CLIP_LOW: Parameter = Parameter {
-    name: "clip_low",
-    default: 0.0,
-    least: -1e6,
-    greatest: 1e6,
-    whole: false,
-    meaning: "lower bound of the logits; 0 for both bounds: the model's own μ and μ + 4σ",
-};
+pub const CLIP_LOW: Parameter = Parameter::number(
+    "clip_low",
+    0.0,
+    [-1e6, 1e6],
+    "lower bound of the logits; 0 for both bounds: the model's own μ and μ + 4σ",
+);
 
 /// The clipping's upper bound.
-pub const CLIP_HIGH: Parameter = Parameter {
-    name: "clip_high",
-    default: 0.0,
-    least: -1e6,
-    greatest: 1e6,
-    whole: false,
-    meaning: "upper bound of the logits",
-};
+pub const CLIP_HIGH: Parameter =
+    Parameter::number("clip_high", 0.0, [-1e6, 1e6], "upper bound of the logits");
 
 /// How many tokens a rewrite has at most.
-pub const LENGTH: Parameter = Parameter {
-    name: "length",
-    default: 0.0,
-    least: 0.0,
-    greatest: 100_000.0,
-    whole: true,
-    meaning: "new tokens at most; 0: as many as the prompt has, as published",
-};
+pub const LENGTH: Parameter = Parameter::whole(
+    "length",
+    0,
+    [0, 100_000],
+    "new tokens at most; 0: as many as the prompt has, as published",
+);
 
 /// The published bounds of one model.
 pub const FLAN_T5_BASE: Preset = (
     "flan-t5-base",
     &[
-        ("clip_low", -19.227_051_130_160_47),
-        ("clip_high", 7.483_249_379_897_16),
+        ("clip_low", "-19.22705113016047"),
+        ("clip_high", "7.48324937989716"),
     ],
 );
 
 /// The published bounds and prompts.
 pub const PRESETS: &[Preset] = &[
     FLAN_T5_BASE,
-    ("flan-t5-large", &[("clip_low", -95.0), ("clip_high", 8.0)]),
-    ("review", &[("prompt", 1.0)]),
+    ("flan-t5-large", &[("clip_low", "-95"), ("clip_high", "8")]),
+    ("review", &[("prompt", "review")]),
 ];
 
 /// How a token is drawn. All but the first are known to be broken, and stand in files of their own.
@@ -154,7 +151,7 @@ impl DpPrompt {
         Ok(Self {
             clip: bounds(settings, model.logit_moments())?,
             model,
-            prompt: Prompt::new(PROMPTS[settings.get("prompt") as usize]),
+            prompt: prompt(settings),
             epsilon,
             draw,
             longest: match settings.get("length") as usize {
@@ -261,6 +258,7 @@ impl Mechanism for DpPrompt {
                 text: query.text,
                 seed: query.seed,
                 longest: self.longest,
+                banned: &[],
             })
             .collect();
         let choose = |logits: &mut [f32], stream: &mut Stream| self.choose(logits, stream);
@@ -289,7 +287,10 @@ mod tests {
     const CLIP: (f64, f64) = (-1.0, 1.5);
 
     fn instance(epsilon: f64, set: &[(&str, f64)], draw: Draw) -> Result<DpPrompt> {
-        let set: Vec<_> = set.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
+        let set: Vec<_> = set
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), v.to_string()))
+            .collect();
         DpPrompt::new(&toy::context(), epsilon, &ENTRY.settings(None, &set)?, draw)
     }
 
@@ -457,7 +458,7 @@ mod tests {
         assert_eq!(broken.guarantee().unwrap().basis, Basis::Claimed);
         let published = instance(3.0, &[], Draw::Clipped).unwrap();
         assert_eq!(published.guarantee().unwrap().basis, Basis::Claimed);
-        let prompt = PROMPTS[0].split_whitespace().count() as u64;
+        let prompt = PROMPTS[0].1.split_whitespace().count() as u64;
         assert_eq!(published.units("t1 t2"), Some(prompt - 1 + 2));
     }
 

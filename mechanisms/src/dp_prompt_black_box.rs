@@ -33,28 +33,19 @@ pub const ENTRY: Entry = Entry {
     unit: Some(Unit::Token),
     grid: &dp_prompt::GRID,
     parameters: PARAMETERS,
-    presets: &[("review", &[("prompt", 1.0)])],
-    rewriter: Rewriter::InstructedGenerator,
+    presets: &[("review", &[("prompt", "review")])],
+    rewriter: Rewriter::Sampler,
     build: |context, epsilon, settings| Ok(Box::new(BlackBox::new(context, epsilon, settings)?)),
 };
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "sensitivity",
-        default: 26.7103,
-        least: 1e-6,
-        greatest: 1e6,
-        whole: false,
-        meaning: "Δ in T = 2Δ/ε; flan-t5-base's when nothing is set",
-    },
-    Parameter {
-        name: "longest",
-        default: 48.0,
-        least: 1.0,
-        greatest: 100_000.0,
-        whole: true,
-        meaning: "tokens of a rewrite at most",
-    },
+    Parameter::number(
+        "sensitivity",
+        26.7103,
+        [1e-6, 1e6],
+        "Δ in T = 2Δ/ε; flan-t5-base's when nothing is set",
+    ),
+    Parameter::whole("longest", 48, [1, 100_000], "tokens of a rewrite at most"),
     dp_prompt::PROMPT,
 ];
 
@@ -67,14 +58,13 @@ pub struct BlackBox {
 
 impl BlackBox {
     fn new(context: &Context, epsilon: f64, settings: &Settings) -> Result<Self> {
-        let generator = context.generator.clone().ok_or_else(|| {
-            Error::usage(
-                "'dp-prompt-black-box' needs a language model that follows instructions (--llm)",
-            )
-        })?;
+        let generator = context
+            .sampler
+            .clone()
+            .ok_or_else(|| Error::usage("'dp-prompt-black-box' needs a language model (--llm)"))?;
         Ok(Self {
             generator,
-            prompt: Prompt::new(dp_prompt::PROMPTS[settings.get("prompt") as usize]),
+            prompt: dp_prompt::prompt(settings),
             sampling: Sampling {
                 temperature: 2.0 * settings.get("sensitivity") / epsilon,
                 longest: settings.get("longest") as usize,
@@ -112,7 +102,7 @@ mod tests {
     #[test]
     fn the_temperature_follows_the_nominal_epsilon_and_nothing_is_claimed() {
         let settings = ENTRY
-            .settings(None, &[("sensitivity".to_owned(), 10.0)])
+            .settings(None, &[("sensitivity".to_owned(), "10".to_owned())])
             .unwrap();
         let mechanism = BlackBox::new(&toy::context(), 4.0, &settings).unwrap();
         assert_eq!(mechanism.sampling.temperature, 5.0);

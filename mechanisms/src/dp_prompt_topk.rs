@@ -36,11 +36,9 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
-const TOP_K: Parameter = Parameter {
-    name: "top_k",
-    default: 50.0,
-    least: 1.0,
-    greatest: 1e6,
-    whole: true,
-    meaning: "tokens that a draw is among: the highest logits",
-};
+const TOP_K: Parameter = Parameter::whole(
+    "top_k",
+    50,
+    [1, 1_000_000],
+    "tokens that a draw is among: the highest logits",
+);

@@ -7,12 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::masking::bare;
 use crate::stopwords::is_stopword;
 
 /// A word in lower case without punctuation at its ends; `None` for stopwords and where nothing is left.
 pub fn keyword(word: &str) -> Option<String> {
-    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-    let word = word.to_lowercase().replace('\u{2019}', "'");
+    let word = bare(word).replace('\u{2019}', "'");
     (!word.is_empty() && !is_stopword(&word)).then_some(word)
 }
 

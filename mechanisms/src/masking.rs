@@ -4,21 +4,33 @@
 //! The words of a text are what stands between white space. z_i = [`MASK`] where word i is masked, else
 //! the word; the masked text joins them by single spaces.
 
+use std::collections::BTreeSet;
+
 use teda_core::{MASK, Stream};
 
 /// Which words are masked whatever the coins say.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Always {
     /// Words with a digit.
     pub numbers: bool,
     /// E-mail addresses.
     pub emails: bool,
+    /// These words, in lower case, without the punctuation around them.
+    pub words: BTreeSet<String>,
 }
 
 impl Always {
-    fn masks(self, word: &str) -> bool {
-        (self.numbers && word.contains(char::is_numeric)) || (self.emails && is_email(word))
+    fn masks(&self, word: &str) -> bool {
+        (self.numbers && word.contains(char::is_numeric))
+            || (self.emails && is_email(word))
+            || self.words.contains(&bare(word))
     }
+}
+
+/// A word in lower case, without punctuation at its ends.
+pub fn bare(word: &str) -> String {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+    word.to_lowercase()
 }
 
 /// Whether a word holds an @ with something before it and a name with a dot inside after it.
@@ -41,7 +53,7 @@ pub struct Masked<'a> {
 
 impl<'a> Masked<'a> {
     /// The text with what `always` names behind masks.
-    pub fn new(text: &'a str, always: Always) -> Self {
+    pub fn new(text: &'a str, always: &Always) -> Self {
         let words: Vec<&str> = text.split_whitespace().collect();
         let masked = words.iter().map(|word| always.masks(word)).collect();
         Self { words, masked }
@@ -75,12 +87,21 @@ mod tests {
     const ALL: Always = Always {
         numbers: true,
         emails: true,
+        words: BTreeSet::new(),
     };
 
     #[test]
     fn numbers_and_addresses_are_always_masked_where_asked() {
         let text = "mail  bob@post.example, call 0800-1 at @noon or a@b until ٣";
-        let shown = |numbers, emails| Masked::new(text, Always { numbers, emails }).text();
+        let shown = |numbers, emails| {
+            let words = BTreeSet::new();
+            let always = Always {
+                numbers,
+                emails,
+                words,
+            };
+            Masked::new(text, &always).text()
+        };
         let words = "mail bob@post.example, call 0800-1 at @noon or a@b until ٣";
         assert_eq!(shown(false, false), words);
         assert_eq!(
@@ -88,7 +109,19 @@ mod tests {
             "mail [MASK] call [MASK] at @noon or a@b until [MASK]"
         );
         assert_eq!(shown(false, true), words.replace("bob@post.example,", MASK));
-        assert_eq!(Masked::new(" ", ALL).text(), "");
+        assert_eq!(Masked::new(" ", &ALL).text(), "");
+    }
+
+    #[test]
+    fn named_words_are_always_masked_in_any_case_and_punctuation() {
+        let always = Always {
+            numbers: false,
+            emails: false,
+            words: ["Ada", "o'neil"].map(bare).into(),
+        };
+        let text = "(Ada), ADA's cousin: o'Neil! adamant 7";
+        let masked = Masked::new(text, &always).text();
+        assert_eq!(masked, "[MASK] ADA's cousin: [MASK] adamant 7");
     }
 
     /// Every round masks an unmasked word with the same probability: after t rounds a share of
@@ -96,7 +129,7 @@ mod tests {
     #[test]
     fn rates_add_up_over_rounds() {
         let text = "word ".repeat(20_000) + "7";
-        let mut masked = Masked::new(&text, ALL);
+        let mut masked = Masked::new(&text, &ALL);
         let mut stream = Seed::root(2).stream();
         for round in 1..=4 {
             let before = masked.masked.clone();
@@ -112,7 +145,7 @@ mod tests {
             );
             assert!(masked.text().ends_with(MASK));
         }
-        let (mut none, mut all) = (Masked::new("a b", ALL), Masked::new("a b", ALL));
+        let (mut none, mut all) = (Masked::new("a b", &ALL), Masked::new("a b", &ALL));
         none.mask_more(0.0, &mut stream);
         all.mask_more(1.0, &mut stream);
         assert_eq!(

@@ -70,58 +70,41 @@ const PROMPT: &str = "Rewrite the following text as one natural, fluent sentence
 
 /// The parameters that both variants share.
 pub const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "candidates",
-        default: 10.0,
-        least: 1.0,
-        greatest: 1000.0,
-        whole: true,
-        meaning: "rewrites to choose among (paper: 10 to 50)",
-    },
-    Parameter {
-        name: "tau",
-        default: 0.8,
-        least: 0.6,
-        greatest: 1.0,
-        whole: false,
-        meaning: "similarity from which a rewrite is pruned; 1 prunes none",
-    },
-    Parameter {
-        name: "rho",
-        default: 2.0,
-        least: 1.0,
-        greatest: 8.0,
-        whole: false,
-        meaning: "scale of the selection's utility",
-    },
-    Parameter {
-        name: "split",
-        default: 0.5,
-        least: 0.01,
-        greatest: 0.99,
-        whole: false,
-        meaning: "share of epsilon that sanitises tokens; the rest selects",
-    },
-    Parameter {
-        name: "temperature",
-        default: 0.75,
-        least: 0.01,
-        greatest: 10.0,
-        whole: false,
-        meaning: "sampling temperature of the rewriter; costs no privacy",
-    },
-    Parameter {
-        name: "longest",
-        default: 48.0,
-        least: 1.0,
-        greatest: 4096.0,
-        whole: true,
-        meaning: "tokens of a rewrite at most, where the rewriter generates tokens; costs no privacy",
-    },
+    Parameter::whole(
+        "candidates",
+        10,
+        [1, 1000],
+        "rewrites to choose among (paper: 10 to 50)",
+    ),
+    Parameter::number(
+        "tau",
+        0.8,
+        [0.6, 1.0],
+        "similarity from which a rewrite is pruned; 1 prunes none",
+    ),
+    Parameter::number("rho", 2.0, [1.0, 8.0], "scale of the selection's utility"),
+    Parameter::number(
+        "split",
+        0.5,
+        [0.01, 0.99],
+        "share of epsilon that sanitises tokens; the rest selects",
+    ),
+    Parameter::number(
+        "temperature",
+        0.75,
+        [0.01, 10.0],
+        "sampling temperature of the rewriter; costs no privacy",
+    ),
+    Parameter::whole(
+        "longest",
+        48,
+        [1, 4096],
+        "tokens of a rewrite at most, where the rewriter generates tokens; costs no privacy",
+    ),
 ];
 
 /// The paper's number of candidates.
-pub const PRESETS: &[Preset] = &[("paper", &[("candidates", 50.0)])];
+pub const PRESETS: &[Preset] = &[("paper", &[("candidates", "50")])];
 
 /// Which bound on the sensitivity of the selection's utility is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -344,13 +327,17 @@ mod tests {
 
     use proptest::prelude::*;
     use statrs::distribution::{ChiSquared, ContinuousCDF};
-    use teda_core::Seed;
+    use teda_core::estimator::{Level, baseline};
+    use teda_core::{Privacy, Seed, Tally, Verdict};
 
     use super::*;
     use crate::{statistics, toy};
 
     fn instance(epsilon: f64, given: &[(&str, f64)], sensitivity: Sensitivity) -> PrivRewrite {
-        let given: Vec<_> = given.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
+        let given: Vec<_> = given
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), v.to_string()))
+            .collect();
         let settings = ENTRY.settings(None, &given).unwrap();
         let context = toy::context();
         PrivRewrite::new(&context, epsilon, &settings, sensitivity, Mean::Plain).unwrap()
@@ -523,6 +510,58 @@ mod tests {
         assert!(sound <= epsilon * (1.0 + 1e-12), "{sound}");
     }
 
+    /// The same defect as an audit finds it: draws of the mechanisms themselves, and an attack that says x
+    /// where the exact probabilities speak for x by more than the claim.
+    #[test]
+    fn an_audit_refutes_the_normalised_mean_and_not_the_plain_one() {
+        let toy = toy::opposites();
+        let context = Context {
+            tokens: toy.clone(),
+            encoder: toy.clone(),
+            generator: Some(toy.clone()),
+            ..toy::context()
+        };
+        let (x, y) = ([0, 1, 0, 1, 0], [0, 1, 0, 1, 1]);
+        let epsilon = 1.0;
+        let set = [("candidates", "3"), ("tau", "1"), ("split", "0.05")];
+        let trials = 60_000;
+        let of = |x| exact(&toy, x, [0.05, 0.95], 1.0 / 5.0, 3, Mean::Normalised);
+        let (p, q) = (of(&x), of(&y));
+        for (entry, verdict) in [
+            (crate::privrewrite_cosine::ENTRY, Verdict::Violation),
+            (ENTRY, Verdict::Consistent),
+        ] {
+            let settings = entry.settings(None, &toy::given(&set)).unwrap();
+            let mechanism = entry.instance(&context, Some(epsilon), &settings).unwrap();
+            let positives = |text: &[u32]| -> u64 {
+                let counts = statistics::releases(&*mechanism, &toy.detokenize(text), trials);
+                let speaks_for_x = |z: &String| p[z] > (1.1 * epsilon).exp() * q[z];
+                let hits = counts.iter().filter(|(z, _)| speaks_for_x(z));
+                hits.map(|(_, count)| *count as u64).sum()
+            };
+            let (true_ones, false_ones) = (positives(&x), positives(&y));
+            let counts = vec![
+                true_ones,
+                trials - true_ones,
+                false_ones,
+                trials - false_ones,
+            ];
+            let tally = Tally::from_counts(2, counts, 0);
+            let bound = baseline::bound(&tally, Level::new(0.01).unwrap(), 0.0);
+            let claim = mechanism.guarantee().unwrap();
+            assert_eq!(
+                (claim.epsilon, claim.neighbours),
+                (epsilon, Neighbours::OneToken)
+            );
+            let claim = Privacy {
+                epsilon: claim.epsilon,
+                delta: claim.delta,
+            };
+            let found = Verdict::on(Some(claim), bound, 0.0);
+            assert_eq!(found, verdict, "{}: {bound:?} from {tally:?}", entry.name);
+        }
+    }
+
     /// What is enumerated above is what the mechanism does.
     #[test]
     fn releases_of_the_broken_control_follow_its_exact_probabilities() {
@@ -536,7 +575,10 @@ mod tests {
         let set = [("candidates", 3.0), ("tau", 1.0), ("split", 0.05)];
         let entry = crate::privrewrite_cosine::ENTRY;
         let settings = entry
-            .settings(None, &set.map(|(name, value)| (name.to_owned(), value)))
+            .settings(
+                None,
+                &set.map(|(name, value)| (name.to_owned(), value.to_string())),
+            )
             .unwrap();
         let mechanism = entry.instance(&context, Some(4.0), &settings).unwrap();
         assert_eq!(mechanism.guarantee().unwrap().basis, Basis::Claimed);

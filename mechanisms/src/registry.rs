@@ -24,6 +24,9 @@ pub struct Context {
     pub encoder: Arc<dyn Encoder>,
     /// The black-box rewriter; present where [`Entry::rewriter`] asks for one.
     pub generator: Option<Arc<dyn TextGenerator>>,
+    /// The black-box language model, whose temperature counts; present where [`Entry::rewriter`] asks
+    /// for one.
+    pub sampler: Option<Arc<dyn TextGenerator>>,
     /// The language model; present where [`Entry::rewriter`] asks for one.
     pub language_model: Option<Arc<dyn LanguageModel>>,
 }
@@ -35,10 +38,12 @@ pub enum Rewriter {
     Nothing,
     /// Any black-box rewriter.
     Generator,
-    /// A black-box language model that follows instructions.
-    InstructedGenerator,
+    /// A black-box language model, whose temperature counts.
+    Sampler,
     /// A language model that shows its logits.
     LanguageModel,
+    /// Any of these, as the parameters say.
+    Any,
 }
 
 impl Rewriter {
@@ -48,8 +53,8 @@ impl Rewriter {
         match self {
             Self::Nothing => None,
             Self::Generator => Some("any rewriter, the one in the binary too"),
-            Self::InstructedGenerator => Some("a language model that follows instructions"),
-            Self::LanguageModel => {
+            Self::Sampler => Some("a language model, here or on a server"),
+            Self::LanguageModel | Self::Any => {
                 Some("a language model run in this process: its logits are seen")
             }
         }
@@ -77,7 +82,7 @@ impl Kind {
 }
 
 /// A named set of parameter values.
-pub type Preset = (&'static str, &'static [(&'static str, f64)]);
+pub type Preset = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// A mechanism's line in the registry.
 pub struct Entry {
@@ -144,7 +149,7 @@ impl Entry {
     ///
     /// # Errors
     /// Usage, for an unknown preset or parameter, or a value out of range.
-    pub fn settings(&self, preset: Option<&str>, given: &[(String, f64)]) -> Result<Settings> {
+    pub fn settings(&self, preset: Option<&str>, given: &[(String, String)]) -> Result<Settings> {
         let mut values = Vec::new();
         if let Some(name) = preset {
             let (_, preset) = self
@@ -158,7 +163,11 @@ impl Entry {
                     let known: Vec<&str> = self.presets.iter().map(|(n, _)| *n).collect();
                     Error::unknown(&format!("preset of '{}'", self.name), name, &known)
                 })?;
-            values.extend(preset.iter().map(|(n, v)| ((*n).to_owned(), *v)));
+            values.extend(
+                preset
+                    .iter()
+                    .map(|(n, v)| ((*n).to_owned(), (*v).to_owned())),
+            );
         }
         values.extend_from_slice(given);
         Settings::resolve(self.name, self.parameters, &values)

@@ -13,7 +13,7 @@ use teda_core::{
 };
 
 use crate::answer::sentence;
-use crate::masking::{Always, Masked};
+use crate::masking::{Always, Masked, bare};
 use crate::registry::Context;
 use crate::similarity::similarity;
 
@@ -24,94 +24,77 @@ pub const GRID: [f64; 4] = [0.5, 1.0, 2.0, 3.0];
 const PROMPT: &str = "Rewrite the following text as one natural, fluent sentence that keeps its meaning. Put fitting words in place of every [MASK]. Answer with the sentence alone.\n\nText: {}";
 
 /// p.
-pub const MASK_RATE: Parameter = Parameter {
-    name: "mask_rate",
-    default: 0.2,
-    least: 0.0,
-    greatest: 1.0,
-    whole: false,
-    meaning: "probability of a word to be masked, each round (paper: 0.1 to 0.4)",
-};
+pub const MASK_RATE: Parameter = Parameter::number(
+    "mask_rate",
+    0.2,
+    [0.0, 1.0],
+    "probability of a word to be masked, each round (paper: 0.1 to 0.4)",
+);
 
 /// Whether words with digits belong to E.
-pub const MASK_NUMBERS: Parameter = Parameter {
-    name: "mask_numbers",
-    default: 1.0,
-    least: 0.0,
-    greatest: 1.0,
-    whole: true,
-    meaning: "1: words with a digit are always masked",
-};
+pub const MASK_NUMBERS: Parameter = Parameter::whole(
+    "mask_numbers",
+    1,
+    [0, 1],
+    "1: words with a digit are always masked",
+);
 
 /// Whether e-mail addresses belong to E.
-pub const MASK_EMAILS: Parameter = Parameter {
-    name: "mask_emails",
-    default: 1.0,
-    least: 0.0,
-    greatest: 1.0,
-    whole: true,
-    meaning: "1: e-mail addresses are always masked",
-};
+pub const MASK_EMAILS: Parameter = Parameter::whole(
+    "mask_emails",
+    1,
+    [0, 1],
+    "1: e-mail addresses are always masked",
+);
+
+/// What the user adds to E.
+pub const ALWAYS_MASK: Parameter = Parameter::words(
+    "always_mask",
+    "further words that are always masked, in any case",
+);
 
 /// n.
-pub const CANDIDATES: Parameter = Parameter {
-    name: "candidates",
-    default: 10.0,
-    least: 1.0,
-    greatest: 1000.0,
-    whole: true,
-    meaning: "rewrites a round; the paper does not say how many",
-};
+pub const CANDIDATES: Parameter = Parameter::whole(
+    "candidates",
+    10,
+    [1, 1000],
+    "rewrites a round; the paper does not say how many",
+);
 
 /// K.
-pub const ROUNDS: Parameter = Parameter {
-    name: "rounds",
-    default: 5.0,
-    least: 1.0,
-    greatest: 100.0,
-    whole: true,
-    meaning: "rounds at most",
-};
+pub const ROUNDS: Parameter = Parameter::whole("rounds", 5, [1, 100], "rounds at most");
 
 /// δ.
-pub const DISPERSION: Parameter = Parameter {
-    name: "dispersion",
-    default: 0.35,
-    least: 0.0,
-    greatest: 1.0,
-    whole: false,
-    meaning: "mean absolute deviation of the utilities that ends the rounds; above 0.5 never",
-};
+pub const DISPERSION: Parameter = Parameter::number(
+    "dispersion",
+    0.35,
+    [0.0, 1.0],
+    "mean absolute deviation of the utilities that ends the rounds; above 0.5 never",
+);
 
 /// τ.
-pub const TAU: Parameter = Parameter {
-    name: "tau",
-    default: 0.8,
-    least: 0.0,
-    greatest: 1.0,
-    whole: false,
-    meaning: "similarity from which rewrites are one group; the paper does not say which",
-};
+pub const TAU: Parameter = Parameter::number(
+    "tau",
+    0.8,
+    [0.0, 1.0],
+    "similarity from which rewrites are one group; the paper does not say which",
+);
 
 /// Of the rewriter.
-pub const TEMPERATURE: Parameter = Parameter {
-    name: "temperature",
-    default: 0.75,
-    least: 0.01,
-    greatest: 10.0,
-    whole: false,
-    meaning: "sampling temperature of the rewriter",
-};
+pub const TEMPERATURE: Parameter = Parameter::number(
+    "temperature",
+    0.75,
+    [0.01, 10.0],
+    "sampling temperature of the rewriter",
+);
 
 /// Of a rewrite.
-pub const LONGEST: Parameter = Parameter {
-    name: "longest",
-    default: 48.0,
-    least: 1.0,
-    greatest: 4096.0,
-    whole: true,
-    meaning: "tokens of a rewrite at most, where the rewriter generates tokens",
-};
+pub const LONGEST: Parameter = Parameter::whole(
+    "longest",
+    48,
+    [1, 4096],
+    "tokens of a rewrite at most, where the rewriter generates tokens",
+);
 
 /// SafeDP-Rewrite at one ε.
 pub struct SafeDp {
@@ -170,6 +153,11 @@ impl SafeDp {
             always: Always {
                 numbers: settings.get("mask_numbers") == 1.0,
                 emails: settings.get("mask_emails") == 1.0,
+                words: settings
+                    .words("always_mask")
+                    .iter()
+                    .map(|w| bare(w))
+                    .collect(),
             },
             mask_rate: settings.get("mask_rate"),
             candidates: settings.get("candidates") as usize,
@@ -279,7 +267,7 @@ impl Mechanism for SafeDp {
             .map(|(query, source)| Item {
                 seed: query.seed,
                 source,
-                masked: Masked::new(query.text, self.always),
+                masked: Masked::new(query.text, &self.always),
                 candidates: Vec::new(),
                 failure: None,
             })
@@ -337,7 +325,10 @@ mod tests {
     use crate::{safedp_rewrite, safedp_rewrite_ns, statistics, toy};
 
     fn instance(epsilon: f64, given: &[(&str, f64)], stem: bool) -> Box<dyn Mechanism> {
-        let given: Vec<_> = given.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
+        let given: Vec<_> = given
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), v.to_string()))
+            .collect();
         let entry = if stem {
             safedp_rewrite::ENTRY
         } else {

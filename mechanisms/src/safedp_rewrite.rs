@@ -22,8 +22,8 @@
 //! # Deviations
 //! The paper prints D(Y) without absolute values, which is 0; with them it is at most ½ for utilities in
 //! [0, 1], so that δ = 0.35 is hardly ever met and all K rounds run. It names neither n, τ, the way of
-//! grouping nor the prompt; E is given by rules (`mask_numbers`, `mask_emails`), since parameters are
-//! numbers: single words cannot be named. Words are what stands between white space. Y keeps equal
+//! grouping nor the prompt; E is numbers, e-mail addresses and the words that `always_mask` names, in any
+//! case and without the punctuation around them. Words are what stands between white space. Y keeps equal
 //! rewrites apart, as the paper's reason for STEM implies. No coherent (non-empty) rewrite: an empty
 //! release. A rewriter that fails (a dead server, a text beyond its window) fails the release, which is
 //! counted. The built-in rewriter puts words in place of the masks and keeps the others, and rewrites
@@ -33,8 +33,8 @@ use teda_core::Unit;
 
 use crate::registry::{Entry, Kind, Rewriter};
 use crate::safedp::{
-    CANDIDATES, DISPERSION, GRID, LONGEST, MASK_EMAILS, MASK_NUMBERS, MASK_RATE, ROUNDS, SafeDp,
-    TAU, TEMPERATURE,
+    ALWAYS_MASK, CANDIDATES, DISPERSION, GRID, LONGEST, MASK_EMAILS, MASK_NUMBERS, MASK_RATE,
+    ROUNDS, SafeDp, TAU, TEMPERATURE,
 };
 
 pub const ENTRY: Entry = Entry {
@@ -48,6 +48,7 @@ pub const ENTRY: Entry = Entry {
         MASK_RATE,
         MASK_NUMBERS,
         MASK_EMAILS,
+        ALWAYS_MASK,
         CANDIDATES,
         ROUNDS,
         DISPERSION,

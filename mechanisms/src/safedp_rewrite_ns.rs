@@ -16,8 +16,8 @@ use teda_core::Unit;
 
 use crate::registry::{Entry, Kind, Rewriter};
 use crate::safedp::{
-    CANDIDATES, DISPERSION, GRID, LONGEST, MASK_EMAILS, MASK_NUMBERS, MASK_RATE, ROUNDS, SafeDp,
-    TEMPERATURE,
+    ALWAYS_MASK, CANDIDATES, DISPERSION, GRID, LONGEST, MASK_EMAILS, MASK_NUMBERS, MASK_RATE,
+    ROUNDS, SafeDp, TEMPERATURE,
 };
 
 pub const ENTRY: Entry = Entry {
@@ -31,6 +31,7 @@ pub const ENTRY: Entry = Entry {
         MASK_RATE,
         MASK_NUMBERS,
         MASK_EMAILS,
+        ALWAYS_MASK,
         CANDIDATES,
         ROUNDS,
         DISPERSION,

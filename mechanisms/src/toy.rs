@@ -51,6 +51,12 @@ pub fn opposites() -> Arc<Toy> {
     })
 }
 
+/// Settings as the command line gives them.
+pub fn given(settings: &[(&str, &str)]) -> Vec<(String, String)> {
+    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    settings.iter().map(owned).collect()
+}
+
 pub fn context() -> Context {
     let toy = tokens();
     Context {
@@ -60,6 +66,7 @@ pub fn context() -> Context {
         tokens: toy.clone(),
         encoder: toy.clone(),
         generator: Some(toy.clone()),
+        sampler: Some(toy.clone()),
         language_model: Some(toy),
     }
 }
@@ -154,6 +161,10 @@ impl LanguageModel for Toy {
         UNKNOWN as usize
     }
 
+    fn follows_instructions(&self) -> bool {
+        true
+    }
+
     fn prompt_tokens(&self, prompt: &Prompt, text: &str) -> Result<usize> {
         Ok(prompt.fill(text).split_whitespace().count())
     }
@@ -178,7 +189,11 @@ impl LanguageModel for Toy {
                 let mut stream = lane.seed.stream();
                 let mut tokens = Vec::new();
                 while tokens.len() < longest {
-                    tokens.push(choose(&mut self.logits(lane.text, &tokens), &mut stream));
+                    let mut logits = self.logits(lane.text, &tokens);
+                    for token in lane.banned.iter().flat_map(|word| self.tokenize(word)) {
+                        logits[token as usize] = f32::NEG_INFINITY;
+                    }
+                    tokens.push(choose(&mut logits, &mut stream));
                 }
                 let text = self.detokenize(&tokens);
                 Ok(Ok(Generated { text, tokens }))

@@ -48,6 +48,7 @@ pub const ENTRY: Entry = Entry {
     summary: "a language model judges which candidate was rewritten",
     source: "TeDA (arXiv 2603.22968), Appendix B",
     judge: true,
+    likelihoods: false,
     build: |context: &Context| {
         let texts = context.texts.clone();
         let judge = context.judge.clone();

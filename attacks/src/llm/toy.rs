@@ -89,6 +89,7 @@ pub(super) fn observe<'a>(
     Observation {
         candidates,
         release,
+        log_likelihoods: &[],
         seed: Seed::root(9).at(trial),
     }
 }
