@@ -1,31 +1,60 @@
-//! Rows into tallies: the one way, whether rows are resumed, merged or judged again.
+//! Rows into counts and evidence: the one way, whether rows are made, resumed, merged or judged again.
 
+use teda_core::estimator::{self, Design, Evidence, Level, Observed};
 use teda_core::{Error, Result, Tally};
 use teda_results::{CellPlan, Row};
 
-/// An empty tally for each cell.
-#[must_use]
-pub fn tallies(cells: &[CellPlan]) -> Vec<Tally> {
-    cells
-        .iter()
-        .map(|cell| Tally::new(cell.k as usize))
-        .collect()
+/// What the rows of a cell amount to so far.
+pub struct Count {
+    /// Guesses by secret.
+    pub tally: Tally,
+    /// What the cell's estimator makes of them.
+    pub evidence: Box<dyn Evidence>,
 }
 
-/// Counts a stored row.
+/// Nothing counted yet, for each cell of which `trials` trials are to come.
+///
+/// # Errors
+/// Usage, for a level or an estimator that a plan should not hold.
+pub fn begin(cells: &[CellPlan], trials: u64) -> Result<Vec<Count>> {
+    let begin = |cell: &CellPlan| {
+        let design = Design {
+            k: cell.k as usize,
+            trials,
+            level: Level::new(cell.alpha)?,
+            delta: cell.delta,
+        };
+        let estimator = estimator::named(&cell.estimator)?;
+        (estimator.supports)(&design)?;
+        Ok(Count {
+            tally: Tally::new(design.k),
+            evidence: (estimator.begin)(design),
+        })
+    };
+    cells.iter().map(begin).collect()
+}
+
+/// Counts a row.
 ///
 /// # Errors
 /// Failed, if it does not fit its cell: the rows were changed or belong to another run.
-pub fn add(tallies: &mut [Tally], row: &Row) -> Result<()> {
+pub fn add(counts: &mut [Count], row: &Row) -> Result<()> {
     let (secret, guess) = (row.secret as usize, row.guess as usize);
-    let fits = |tally: &&mut Tally| {
-        secret < tally.k() && guess < tally.k() && row.hit == (secret == guess)
+    let fits = |count: &&mut Count| {
+        let k = count.tally.k();
+        secret < k && guess < k && row.candidates.len() == k && row.hit == (secret == guess)
     };
-    let tally = tallies.get_mut(row.cell as usize).filter(fits);
-    tally
-        .ok_or_else(|| foreign(row))?
-        .record(secret, guess, row.error.is_some());
-    Ok(())
+    let count = counts.get_mut(row.cell as usize).filter(fits);
+    let count = count.ok_or_else(|| foreign(row))?;
+    count.tally.record(secret, guess, row.error.is_some());
+    count.evidence.record(&Observed {
+        candidates: &row.candidates,
+        secret,
+        guess,
+        margin: row.margin,
+        failed: row.error.is_some(),
+        log_likelihoods: &row.log_likelihoods,
+    })
 }
 
 /// The error for a row that is not of this run.

@@ -8,13 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
-use teda_core::{Attack, Result, Tally};
-use teda_results::{Journal, Row};
+use teda_core::{Attack, Error, Result, Tally};
+use teda_results::{CellPlan, Journal, Row};
 
-use crate::count;
+use crate::count::{self, Count};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::trial::{self, Trial};
+use crate::until::{self, Until};
 
 /// Batches that each thread computes between two flushes at most: enough that no thread waits for long
 /// at the end of a wave.
@@ -26,6 +27,10 @@ const LONG_WAVE: Duration = Duration::from_secs(2);
 pub struct Driver<'a> {
     /// What to run.
     pub plan: &'a Plan,
+    /// The cells, as the manifest has them.
+    pub cells: &'a [CellPlan],
+    /// When a cell stops before its last trial.
+    pub until: Until,
     /// The attacks, `[corpus][attack]`.
     pub attacks: &'a [Vec<Box<dyn Attack>>],
     /// Trial numbers of this process.
@@ -40,26 +45,24 @@ pub struct Driver<'a> {
 
 /// Counts of a run so far, one entry a cell.
 pub struct State {
-    /// Guesses by secret.
-    pub tallies: Vec<Tally>,
+    /// Counts and evidence.
+    pub counts: Vec<Count>,
     /// Seconds this process spent.
     pub seconds: Vec<f64>,
     first_trial: u64,
 }
 
 impl State {
-    /// Nothing done yet.
-    #[must_use]
-    pub fn new(plan: &Plan, first_trial: u64) -> Self {
-        let sizes = plan
-            .series
-            .iter()
-            .flat_map(|s| vec![s.k; plan.attacks.len()]);
-        Self {
-            tallies: sizes.map(Tally::new).collect(),
-            seconds: vec![0.0; plan.cells()],
-            first_trial,
-        }
+    /// Nothing done yet of `trials`.
+    ///
+    /// # Errors
+    /// Usage, for a plan that no estimator supports.
+    pub fn new(cells: &[CellPlan], trials: Range<u64>) -> Result<Self> {
+        Ok(Self {
+            counts: count::begin(cells, trials.end - trials.start)?,
+            seconds: vec![0.0; cells.len()],
+            first_trial: trials.start,
+        })
     }
 
     /// Counts a row that an earlier process wrote.
@@ -68,18 +71,18 @@ impl State {
     /// Failed, if it is not the next row of its cell: the journal belongs to another run.
     pub fn replay(&mut self, row: &Row) -> Result<()> {
         let next = self
-            .tallies
+            .counts
             .get(row.cell as usize)
-            .map(|tally| self.first_trial + tally.trials());
+            .map(|count| self.first_trial + count.tally.trials());
         if next.is_some_and(|next| next != row.trial) {
             return Err(count::foreign(row));
         }
-        count::add(&mut self.tallies, row)
+        count::add(&mut self.counts, row)
     }
 
     /// The next trial that a cell lacks.
     fn next_trial(&self, cell: usize) -> u64 {
-        self.first_trial + self.tallies[cell].trials()
+        self.first_trial + self.counts[cell].tally.trials()
     }
 }
 
@@ -98,15 +101,22 @@ impl Driver<'_> {
         let cells: Vec<usize> = (0..self.plan.attacks.len())
             .map(|attack| self.plan.cell(series, attack))
             .collect();
-        let first = cells
-            .iter()
-            .map(|cell| state.next_trial(*cell))
-            .min()
-            .unwrap_or(self.trials.end);
+        let mut first = self.trials.end;
+        for cell in &cells {
+            if !self.stops(*cell, state)? {
+                first = first.min(state.next_trial(*cell));
+            }
+        }
         // Not collected as a whole: memory must not grow with the number of trials.
         let mut starts = (first..self.trials.end).step_by(self.batch as usize);
         let mut batches_per_thread = 1;
         loop {
+            let running = cells.iter().try_fold(false, |running, cell| {
+                Ok::<_, Error>(running || !self.stops(*cell, state)?)
+            })?;
+            if !running {
+                return Ok(true);
+            }
             let in_wave = batches_per_thread * rayon::current_num_threads();
             let wave: Vec<u64> = starts.by_ref().take(in_wave).collect();
             if wave.is_empty() {
@@ -139,12 +149,19 @@ impl Driver<'_> {
             for cell in &cells {
                 state.seconds[*cell] += share;
             }
+            let tally = &state.counts[cells[0]].tally;
             self.progress
-                .describe(self.estimate(series, &state.tallies[cells[0]]));
+                .describe(self.estimate(series, &self.cells[cells[0]], tally)?);
             if stopped {
                 return Ok(false);
             }
         }
+    }
+
+    /// Whether a cell stops before its last trial, after those that it has.
+    fn stops(&self, cell: usize, state: &State) -> Result<bool> {
+        self.until
+            .stops(&self.cells[cell], &state.counts[cell].tally)
     }
 
     /// The trials of the batch from `start`, or `None` if the user wants to stop.
@@ -173,11 +190,11 @@ impl Driver<'_> {
         for trial in trials {
             let candidates: Vec<u32> = trial.candidates.iter().map(|c| *c as u32).collect();
             for (cell, guess) in cells.iter().zip(&trial.guesses) {
-                if trial.number < state.next_trial(*cell) {
+                if trial.number < state.next_trial(*cell) || self.stops(*cell, state)? {
                     continue;
                 }
                 let error = trial.failure.as_ref().or(guess.failure.as_ref());
-                journal.append(&Row {
+                let row = Row {
                     cell: *cell as u32,
                     trial: trial.number,
                     candidates: candidates.clone(),
@@ -186,9 +203,11 @@ impl Driver<'_> {
                     guess: guess.candidate as u32,
                     hit: guess.candidate == trial.secret,
                     margin: guess.margin,
+                    log_likelihoods: trial.log_likelihoods.clone(),
                     error: error.cloned(),
-                })?;
-                state.tallies[*cell].record(trial.secret, guess.candidate, error.is_some());
+                };
+                count::add(&mut state.counts, &row)?;
+                journal.append(&row)?;
             }
         }
         Ok(())
@@ -203,9 +222,13 @@ impl Driver<'_> {
         )
     }
 
-    /// The point estimate so far, without confidence: looking at a bound early would invalidate it.
-    fn estimate(&self, series: usize, tally: &Tally) -> String {
+    /// The estimate so far: an interval that may be looked at at any time.
+    fn estimate(&self, series: usize, cell: &CellPlan, tally: &Tally) -> Result<String> {
         let rate = tally.hits() as f64 / tally.trials().max(1) as f64;
-        format!("{}: success rate so far {rate:.3}", self.describe(series))
+        let (low, high) = until::interval(cell, tally)?;
+        let who = self.describe(series);
+        Ok(format!(
+            "{who}: {rate:.3} right, this attack's ε in [{low:.2}, {high:.2}]"
+        ))
     }
 }

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use teda_core::{Result, Tally};
+use teda_core::Result;
 use teda_results::{Cell, Document, Journal, Manifest, Status, cells_csv, trials};
 
+use crate::count::Count;
 use crate::curves;
 use crate::outcome::judge;
 
@@ -21,11 +22,11 @@ pub fn write(
     directory: &Path,
     journal: Journal,
     manifest: &mut Manifest,
-    tallies: &[Tally],
+    counts: &[Count],
     seconds: &[Option<f64>],
 ) -> Result<Vec<Cell>> {
     trials::finish(journal)?;
-    let cells = judge(&manifest.cells, tallies, seconds)?;
+    let cells = judge(&manifest.cells, counts, seconds)?;
     write_cells(directory, &cells)?;
     manifest.trials_sha256 = Some(trials::sha256(directory)?);
     manifest.status = Status::Complete;

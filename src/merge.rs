@@ -28,7 +28,7 @@ pub fn merge(runs: &[PathBuf], out: Option<&Path>) -> Result<(PathBuf, Vec<Cell>
     manifest.config = config.to_json()?;
     manifest.save(directory.path())?;
     let mut journal = Journal::create(directory.path())?;
-    let mut tallies = count::tallies(&manifest.cells);
+    let mut counts = count::begin(&manifest.cells, config.trials)?;
     let mut streams = shards
         .iter()
         .map(|shard| Ok(trials::rows(&shard.directory)?.peekable()))
@@ -38,24 +38,23 @@ pub fn merge(runs: &[PathBuf], out: Option<&Path>) -> Result<(PathBuf, Vec<Cell>
     for series in 0..manifest.cells.len() / attacks {
         for stream in &mut streams {
             while let Some(row) = next_of(stream, series * attacks..(series + 1) * attacks)? {
-                count::add(&mut tallies, &row)?;
+                count::add(&mut counts, &row)?;
                 journal.append(&row)?;
             }
         }
     }
-    for (cell, tally) in manifest.cells.iter().zip(&tallies) {
-        if tally.trials() != cell.trials {
+    for (cell, count) in manifest.cells.iter().zip(&counts) {
+        let trials = count.tally.trials();
+        if trials != cell.trials {
             return Err(Error::failed(format!(
                 "{} of {} trials of '{}' are in the shards: their rows were changed",
-                tally.trials(),
-                cell.trials,
-                cell.mechanism
+                trials, cell.trials, cell.mechanism
             )));
         }
     }
     journal.flush()?;
-    let seconds = total_seconds(&shards, tallies.len());
-    let cells = finish::write(directory.path(), journal, &mut manifest, &tallies, &seconds)?;
+    let seconds = total_seconds(&shards, counts.len());
+    let cells = finish::write(directory.path(), journal, &mut manifest, &counts, &seconds)?;
     Ok((directory.path().to_owned(), cells))
 }
 

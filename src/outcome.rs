@@ -1,21 +1,22 @@
 //! From a planned cell and its counts to a line of the result.
 
-use teda_core::estimator::{self, Level, binomial};
-use teda_core::{Privacy, Result, Tally, Verdict};
+use teda_core::estimator::{Level, binomial};
+use teda_core::{Privacy, Result, Verdict};
 use teda_results::{Cell, CellPlan};
 
+use crate::count::Count;
 use crate::explanation;
 
 /// The results of all cells, `[cells]` of each input.
 ///
 /// # Errors
 /// As for one cell.
-pub fn judge(plans: &[CellPlan], tallies: &[Tally], seconds: &[Option<f64>]) -> Result<Vec<Cell>> {
+pub fn judge(plans: &[CellPlan], counts: &[Count], seconds: &[Option<f64>]) -> Result<Vec<Cell>> {
     plans
         .iter()
-        .zip(tallies)
+        .zip(counts)
         .zip(seconds)
-        .map(|((plan, tally), seconds)| judge_cell(plan, tally, *seconds))
+        .map(|((plan, count), seconds)| judge_cell(plan, count, *seconds))
         .collect()
 }
 
@@ -23,12 +24,10 @@ pub fn judge(plans: &[CellPlan], tallies: &[Tally], seconds: &[Option<f64>]) -> 
 /// again at any time.
 ///
 /// # Errors
-/// Usage, for an estimator, level or k that the plan should not hold.
-fn judge_cell(plan: &CellPlan, tally: &Tally, seconds: Option<f64>) -> Result<Cell> {
+/// Usage, for a level that the plan should not hold.
+fn judge_cell(plan: &CellPlan, count: &Count, seconds: Option<f64>) -> Result<Cell> {
     let level = Level::new(plan.alpha)?;
-    let estimator = estimator::named(&plan.estimator)?;
-    estimator.supports(tally.k())?;
-    let bound = estimator.bound(tally, level, plan.delta);
+    let (tally, bound) = (&count.tally, count.evidence.bound());
     let claim = plan.claimed_epsilon.map(|epsilon| Privacy {
         epsilon,
         delta: plan.claimed_delta.unwrap_or(0.0),
@@ -57,6 +56,10 @@ fn judge_cell(plan: &CellPlan, tally: &Tally, seconds: Option<f64>) -> Result<Ce
         claimed_epsilon: plan.claimed_epsilon,
         verdict: verdict.name().to_owned(),
         seconds,
+        witness: count.evidence.witness().map(|texts| {
+            let numbers: Vec<String> = texts.iter().map(u32::to_string).collect();
+            numbers.join("+")
+        }),
         explanation: String::new(),
     };
     cell.explanation = explanation::of(&cell, verdict);

@@ -56,11 +56,12 @@ impl Stored {
     /// # Errors
     /// Failed, if rows cannot be read or do not fit the manifest.
     pub fn judge(&self) -> Result<Vec<Cell>> {
-        let mut tallies = count::tallies(&self.manifest.cells);
+        let trials = self.config()?.trial_range();
+        let mut counts = count::begin(&self.manifest.cells, trials.end - trials.start)?;
         for row in trials::rows(&self.directory)? {
-            count::add(&mut tallies, &row?).map_err(|e| e.context(self.directory.display()))?;
+            count::add(&mut counts, &row?).map_err(|e| e.context(self.directory.display()))?;
         }
-        judge(&self.manifest.cells, &tallies, &self.seconds())
+        judge(&self.manifest.cells, &counts, &self.seconds())
     }
 
     /// What each cell took, as the run's result says (rows do not hold it); one entry a cell.

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2};
 use statrs::distribution::{Binomial, DiscreteCDF};
-use teda_core::estimator::{Level, named};
-use teda_core::{Encoder, Query, Result, Role, Seed, Tally, TokenMap};
+use teda_core::estimator::{Design, Level, Observed, named};
+use teda_core::{Encoder, Query, Result, Role, Seed, TokenMap};
 use teda_mechanisms::{Context, registry};
 
 /// Stands where randomised response needs no model.
@@ -49,8 +49,12 @@ const AUDITS: u64 = 2_000;
 const TRIALS: u64 = 400;
 const EPSILON: f64 = 1.0;
 
-/// One simulated audit of randomised response over k texts.
-fn audit(mechanism: &dyn teda_core::Mechanism, texts: &[String], seed: Seed) -> Tally {
+/// One simulated audit of randomised response over k texts: (secret, guess) of every trial.
+fn audit(
+    mechanism: &dyn teda_core::Mechanism,
+    texts: &[String],
+    seed: Seed,
+) -> Vec<(usize, usize)> {
     let k = texts.len();
     let secrets: Vec<usize> = (0..TRIALS)
         .map(|t| seed.role(t, Role::Secret).stream().below(k))
@@ -63,12 +67,33 @@ fn audit(mechanism: &dyn teda_core::Mechanism, texts: &[String], seed: Seed) -> 
             seed: seed.role(t, Role::Mechanism),
         })
         .collect();
-    let mut tally = Tally::new(k);
-    for (release, secret) in mechanism.rewrite(&queries).unwrap().iter().zip(secrets) {
-        let guess = texts.iter().position(|text| *text == release.text).unwrap();
-        tally.record(secret, guess, false);
+    let releases = mechanism.rewrite(&queries).unwrap();
+    let guess = |release: &str| texts.iter().position(|text| text == release).unwrap();
+    let guesses = releases.iter().map(|release| guess(&release.text));
+    secrets.into_iter().zip(guesses).collect()
+}
+
+/// The bound of an estimator that is shown these trials.
+fn bound(estimator: &str, alpha: f64, trials: &[(usize, usize)], k: usize) -> f64 {
+    let mut evidence = (named(estimator).unwrap().begin)(Design {
+        k,
+        trials: TRIALS,
+        level: Level::new(alpha).unwrap(),
+        delta: 0.0,
+    });
+    let candidates: Vec<u32> = (0..k as u32).collect();
+    for (secret, guess) in trials {
+        let trial = Observed {
+            candidates: &candidates,
+            secret: *secret,
+            guess: *guess,
+            margin: 1.0,
+            failed: false,
+            log_likelihoods: &[],
+        };
+        evidence.record(&trial).unwrap();
     }
-    tally
+    evidence.bound().epsilon
 }
 
 /// Exceedances of the true ε over all audits, one count for each (estimator, α).
@@ -80,6 +105,7 @@ fn exceedances(k: usize, cases: &[(&str, f64)]) -> Vec<u64> {
         tokens: model.clone(),
         encoder: model,
         generator: None,
+        sampler: None,
         language_model: None,
     };
     let entry = registry::entry("krr").unwrap();
@@ -88,12 +114,10 @@ fn exceedances(k: usize, cases: &[(&str, f64)]) -> Vec<u64> {
     let root = Seed::root(2026).named("coverage").at(k as u64);
     let mut counts = vec![0; cases.len()];
     for number in 0..AUDITS {
-        let tally = audit(&*krr, &texts, root.at(number));
+        let trials = audit(&*krr, &texts, root.at(number));
         for (count, (estimator, alpha)) in counts.iter_mut().zip(cases) {
-            let bound = named(estimator)
-                .unwrap()
-                .bound(&tally, Level::new(*alpha).unwrap(), 0.0);
-            *count += u64::from(bound.epsilon > EPSILON);
+            let bound = bound(estimator, *alpha, &trials, k);
+            *count += u64::from(bound > EPSILON);
         }
     }
     counts

@@ -1,15 +1,16 @@
-//! Estimators: integer tallies in, a lower bound on ε out.
+//! Estimators: the trials of a cell in, a lower bound on ε out.
 //!
 //! Every bound spends α/2 in total, the lower tail of a two-sided interval at level α as in TeDA,
 //! however many limits it combines.
 
 pub mod abstain;
 mod angle;
-mod baseline;
+pub mod baseline;
 pub mod betting;
 pub mod binomial;
 pub mod certificate;
 pub mod error_counts;
+mod evidence;
 pub mod gdp;
 pub mod joint_beta;
 mod likelihoods;
@@ -18,13 +19,12 @@ mod posterior;
 mod quadrature;
 pub mod rao_blackwell;
 pub mod robbins;
-mod teda;
+pub mod teda;
 pub mod worst_pair;
 
-pub use baseline::Baseline;
-pub use teda::Teda;
+pub use evidence::{Design, Evidence, Observed};
 
-use crate::{Error, Result, Tally};
+use crate::{Error, Result};
 
 /// A confidence level as TeDA counts it: two-sided, of which a lower bound spends half.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,42 +67,71 @@ pub struct Bound {
     pub ceiling: f64,
 }
 
-/// A way from counts to a lower bound on ε.
-pub trait Estimator: Send + Sync {
+/// What an estimator needs beside guesses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing.
+    Guesses,
+    /// How likely each release is under each candidate.
+    Likelihoods,
+    /// A mechanism that is declared Gaussian.
+    Gaussian,
+}
+
+/// A way from trials to a lower bound on ε.
+pub struct Estimator {
     /// Name on the command line and in results.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// What the bound rests on, in one line.
-    fn summary(&self) -> &'static str;
-
+    pub summary: &'static str,
     /// How the tail α/2 is spent, in one line.
-    fn spends(&self) -> &'static str;
-
-    /// Whether it is defined for `k` candidates.
-    ///
-    /// # Errors
-    /// Usage, with the reason, where it is not.
-    fn supports(&self, k: usize) -> Result<()>;
-
-    /// The bound at `level` for (ε, δ)-DP with δ = `delta`.
-    fn bound(&self, tally: &Tally, level: Level, delta: f64) -> Bound;
+    pub spends: &'static str,
+    /// What it needs.
+    pub needs: Needs,
+    /// Whether it is defined for these candidates and this δ: the reason, where it is not.
+    pub supports: fn(&Design) -> Result<()>,
+    /// No trial shown yet.
+    pub begin: fn(Design) -> Box<dyn Evidence>,
 }
 
 /// Every estimator, in the order in which they are listed.
-pub const ALL: &[&dyn Estimator] = &[&Teda, &Baseline];
+pub const ALL: &[&Estimator] = &[
+    &teda::ESTIMATOR,
+    &baseline::ESTIMATOR,
+    &abstain::ESTIMATOR,
+    &rao_blackwell::ESTIMATOR,
+    &certificate::ESTIMATOR,
+    &robbins::ESTIMATOR,
+    &gdp::ESTIMATOR,
+    &joint_beta::ESTIMATOR,
+    &worst_pair::BONFERRONI,
+    &worst_pair::SPLIT,
+];
 
 /// The estimator called `name`.
 ///
 /// # Errors
 /// Usage, listing the known names.
-pub fn named(name: &str) -> Result<&'static dyn Estimator> {
+pub fn named(name: &str) -> Result<&'static Estimator> {
     ALL.iter()
         .copied()
-        .find(|estimator| estimator.name() == name)
+        .find(|estimator| estimator.name == name)
         .ok_or_else(|| {
-            let known: Vec<&str> = ALL.iter().map(|estimator| estimator.name()).collect();
+            let known: Vec<&str> = ALL.iter().map(|estimator| estimator.name).collect();
             Error::unknown("estimator", name, &known)
         })
+}
+
+/// # Errors
+/// Usage, unless k = 2: `name` compares two hypotheses.
+fn two_candidates(name: &str, design: &Design) -> Result<()> {
+    if design.k == 2 {
+        return Ok(());
+    }
+    Err(Error::usage(format!(
+        "the estimator '{name}' compares two hypotheses: it needs k = 2, not {}. Use --estimator teda for other k",
+        design.k
+    )))
 }
 
 /// ln(numerator / denominator), never negative, 0 where the numerator is not positive.

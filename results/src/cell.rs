@@ -4,6 +4,7 @@
 //! The fields and their order are the JSON contract `teda.audit/1` and the columns of `cells.csv`;
 //! scripts rely on both.
 
+use crate::number;
 use serde::{Deserialize, Serialize};
 use teda_core::{Error, Result};
 
@@ -42,9 +43,12 @@ pub struct Cell {
     pub delta: f64,
     /// The estimator's name.
     pub estimator: String,
-    /// Lower bound on ε, natural logarithm.
+    /// Lower bound on ε, natural logarithm; in JSON the string `inf` where a release was possible under one
+    /// text alone, which an estimator that sees probabilities can show.
+    #[serde(with = "number")]
     pub empirical_epsilon: f64,
-    /// The greatest `empirical_epsilon` that this many trials can show.
+    /// The greatest `empirical_epsilon` that this many trials can show; `inf` likewise.
+    #[serde(with = "number")]
     pub ceiling: f64,
     /// What the mechanism claims between whole texts under `neighbours`; none where it claims
     /// nothing.
@@ -53,6 +57,9 @@ pub struct Cell {
     pub verdict: String,
     /// Wall-clock seconds spent on the cell; none where they are not known (a resumed run).
     pub seconds: Option<f64>,
+    /// Numbers of the candidate texts that show the bound, where single ones do, with `+` between them.
+    #[serde(default)]
+    pub witness: Option<String>,
     /// What the verdict says, in one sentence for people who are not statisticians.
     #[serde(default)]
     pub explanation: String,
@@ -71,8 +78,6 @@ impl Cell {
             ("success_lower", Some(self.success_lower)),
             ("alpha", Some(self.alpha)),
             ("delta", Some(self.delta)),
-            ("empirical_epsilon", Some(self.empirical_epsilon)),
-            ("ceiling", Some(self.ceiling)),
             ("claimed_epsilon", self.claimed_epsilon),
             ("seconds", self.seconds),
         ];
@@ -111,6 +116,7 @@ impl Cell {
             ceiling: 7.5427,
             claimed_epsilon: Some(2.0),
             verdict: "consistent".into(),
+            witness: None,
             explanation: "it holds".into(),
             seconds: Some(41.2),
         }
@@ -128,7 +134,7 @@ mod tests {
             r#""neighbours":"one-token","k":2,"lambda":-10000.0,"attack":"embedding","#,
             r#""trials":10000,"hits":6123,"failed":0,"success_rate":0.6123,"success_lower":0.5996,"#,
             r#""alpha":0.01,"delta":0.0,"estimator":"clopper-pearson","empirical_epsilon":0.4,"#,
-            r#""ceiling":7.5427,"claimed_epsilon":2.0,"verdict":"consistent","seconds":41.2,"explanation":"it holds"}"#
+            r#""ceiling":7.5427,"claimed_epsilon":2.0,"verdict":"consistent","seconds":41.2,"witness":null,"explanation":"it holds"}"#
         );
         assert_eq!(serde_json::to_string(&Cell::example()).unwrap(), expected);
         let none = Cell {

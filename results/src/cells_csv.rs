@@ -7,7 +7,7 @@ use std::path::Path;
 use teda_core::{Error, Result};
 
 /// The columns, in order.
-const COLUMNS: [&str; 22] = [
+const COLUMNS: [&str; 23] = [
     "dataset",
     "mechanism",
     "epsilon",
@@ -29,6 +29,7 @@ const COLUMNS: [&str; 22] = [
     "claimed_epsilon",
     "verdict",
     "seconds",
+    "witness",
     "explanation",
 ];
 
@@ -97,6 +98,8 @@ mod tests {
                 epsilon_unit: None,
                 claimed_epsilon: None,
                 success_rate: 0.1 + 0.2,
+                empirical_epsilon: f64::INFINITY,
+                witness: Some("3+17".into()),
                 lambda: -1e-300,
                 ..Cell::example()
             },

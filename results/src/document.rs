@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn an_infinite_number_is_not_written() {
         let mut cell = Cell::example();
-        cell.ceiling = f64::INFINITY;
+        cell.success_rate = f64::INFINITY;
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("result.json");
         let document = Document::new(None, vec![cell]);

@@ -4,7 +4,7 @@
 //! attack that knows exact likelihoods does produce infinite margins, so the three values without
 //! a JSON number are written as the strings `inf`, `-inf` and `nan`.
 
-use serde::de::{Deserializer, Error, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::Serializer;
 use std::fmt;
 
@@ -24,6 +24,28 @@ pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::
 /// The inverse of [`serialize`].
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     deserializer.deserialize_any(Number)
+}
+
+/// The same for lists.
+pub(crate) mod list {
+    use super::{Deserialize, Deserializer, Serializer};
+
+    #[derive(serde::Serialize, serde::Deserialize)]
+    struct Item(#[serde(with = "super")] f64);
+
+    pub(crate) fn serialize<S: Serializer>(
+        values: &[f64],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(values.iter().map(|value| Item(*value)))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<f64>, D::Error> {
+        let items = Vec::<Item>::deserialize(deserializer)?;
+        Ok(items.into_iter().map(|item| item.0).collect())
+    }
 }
 
 struct Number;

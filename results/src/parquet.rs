@@ -2,9 +2,9 @@
 //!
 //! # Schema
 //! Columns `cell` UInt32, `trial` UInt64, `candidates` List(UInt32), `secret` UInt32, `release`
-//! String, `guess` UInt32, `hit` Boolean, `margin` Float64, `error` String, none but `error` with
-//! nulls; their meaning is [`Row`]'s. Compressed with zstd; the file's metadata has
-//! `teda.schema` = `teda.trials/1`. The same rows in the same order make the same bytes.
+//! String, `guess` UInt32, `hit` Boolean, `margin` Float64, `log_likelihoods` List(Float64), `error`
+//! String, none but `error` with nulls; their meaning is [`Row`]'s. Compressed with zstd; the file's metadata has
+//! `teda.schema` = `teda.trials/2`. The same rows in the same order make the same bytes.
 
 use crate::{Row, atomic};
 use polars::prelude::*;
@@ -19,7 +19,7 @@ use teda_core::Result;
 pub(crate) const FILE: &str = "trials.parquet";
 
 const SCHEMA_KEY: &str = "teda.schema";
-const SCHEMA: &str = "teda.trials/1";
+const SCHEMA: &str = "teda.trials/2";
 
 /// A row group ends after this many rows …
 const GROUP_ROWS: usize = 100_000;
@@ -112,6 +112,10 @@ fn schema() -> Schema {
         Field::new("guess".into(), DataType::UInt32),
         Field::new("hit".into(), DataType::Boolean),
         Field::new("margin".into(), DataType::Float64),
+        Field::new(
+            "log_likelihoods".into(),
+            DataType::List(Box::new(DataType::Float64)),
+        ),
         Field::new("error".into(), DataType::String),
     ])
 }
@@ -127,6 +131,7 @@ struct Group {
     guess: Vec<u32>,
     hit: Vec<bool>,
     margin: Vec<f64>,
+    log_likelihoods: Vec<Vec<f64>>,
     error: Vec<Option<String>>,
     /// Bytes of all text above.
     text: usize,
@@ -151,34 +156,37 @@ impl Group {
         self.guess.push(row.guess);
         self.hit.push(row.hit);
         self.margin.push(row.margin);
+        self.log_likelihoods.push(row.log_likelihoods);
         self.error.push(row.error);
     }
 
     fn into_frame(self) -> PolarsResult<DataFrame> {
         let rows = self.rows();
-        let values = self.candidates.iter().map(Vec::len).sum();
-        let mut candidates = ListPrimitiveChunkedBuilder::<UInt32Type>::new(
-            "candidates".into(),
-            rows,
-            values,
-            DataType::UInt32,
-        );
-        for set in &self.candidates {
-            candidates.append_slice(set);
-        }
         let columns = vec![
             Column::new("cell".into(), self.cell),
             Column::new("trial".into(), self.trial),
-            candidates.finish().into_column(),
+            lists::<UInt32Type>("candidates", &self.candidates, DataType::UInt32),
             Column::new("secret".into(), self.secret),
             Column::new("release".into(), self.release),
             Column::new("guess".into(), self.guess),
             Column::new("hit".into(), self.hit),
             Column::new("margin".into(), self.margin),
+            lists::<Float64Type>("log_likelihoods", &self.log_likelihoods, DataType::Float64),
             Column::new("error".into(), self.error),
         ];
         DataFrame::new(rows, columns)
     }
+}
+
+/// A column of lists.
+fn lists<T: PolarsNumericType>(name: &str, lists: &[Vec<T::Native>], inner: DataType) -> Column {
+    let values = lists.iter().map(Vec::len).sum();
+    let mut builder =
+        ListPrimitiveChunkedBuilder::<T>::new(name.into(), lists.len(), values, inner);
+    for list in lists {
+        builder.append_slice(list);
+    }
+    builder.finish().into_column()
 }
 
 /// The rows of a `trials.parquet` in their order, in the memory of one row group.
@@ -285,11 +293,11 @@ fn rows(frame: &DataFrame) -> PolarsResult<Vec<Row>> {
     let mut margins = column("margin")?.f64()?.no_null_iter();
     let mut errors = frame.column("error")?.str()?.iter();
     let candidates = column("candidates")?.list()?;
-    let (bounds, flat) = (candidates.offsets()?, candidates.get_inner());
-    let flat = flat.u32()?.cont_slice()?;
-    let mut sets = bounds
-        .windows(2)
-        .map(|pair| &flat[pair[0] as usize..pair[1] as usize]);
+    let (bounds, inner) = (candidates.offsets()?, candidates.get_inner());
+    let mut sets = slices(&bounds, inner.u32()?.cont_slice()?);
+    let likelihoods = column("log_likelihoods")?.list()?;
+    let (bounds, inner) = (likelihoods.offsets()?, likelihoods.get_inner());
+    let mut likelihoods = slices(&bounds, inner.f64()?.cont_slice()?);
     let mut row = || {
         Some(Row {
             cell: cells.next()?,
@@ -300,10 +308,18 @@ fn rows(frame: &DataFrame) -> PolarsResult<Vec<Row>> {
             guess: guesses.next()?,
             hit: hits.next()?,
             margin: margins.next()?,
+            log_likelihoods: likelihoods.next()?.to_vec(),
             error: errors.next()?.map(str::to_owned),
         })
     };
     Ok(std::iter::from_fn(&mut row).collect())
+}
+
+/// The lists of a column, from where each begins in the values of all.
+fn slices<'a, T>(bounds: &'a [i64], values: &'a [T]) -> impl Iterator<Item = &'a [T]> {
+    bounds
+        .windows(2)
+        .map(|pair| &values[pair[0] as usize..pair[1] as usize])
 }
 
 #[cfg(test)]

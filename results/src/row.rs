@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// # Schema
 /// In JSON the fields have one-letter names, since they are written millions of times:
 /// `{"c":cell,"t":trial,"k":[candidates],"s":secret,"r":release,"g":guess,"h":hit,"m":margin}`, with
-/// `"e":error` where there is one. In Parquet they have their full names.
+/// `"l":[log_likelihoods]` and `"e":error` where there are any. In Parquet they have their full names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Position of the cell in the manifest's `cells`.
@@ -36,6 +36,15 @@ pub struct Row {
     /// attack is certain.
     #[serde(rename = "m", with = "number")]
     pub margin: f64,
+    /// ln P(release | candidate) under the mechanism, one a candidate; empty where it is not known or was
+    /// not asked for.
+    #[serde(
+        rename = "l",
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        with = "number::list"
+    )]
+    pub log_likelihoods: Vec<f64>,
     /// Why there is no release, or why the attack has no scores for it: the guess is then random.
     #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -63,6 +72,10 @@ impl Row {
                 0 => f64::INFINITY,
                 1 => -0.0,
                 _ => trial as f64 * 0.1,
+            },
+            log_likelihoods: match trial % 3 {
+                0 => vec![-0.5 * trial as f64, f64::NEG_INFINITY],
+                _ => Vec::new(),
             },
             error: trial
                 .is_multiple_of(4)

@@ -9,57 +9,44 @@
 //! # Source
 //! Arcolezi & Gambs (2024), as TeDA's Section 3.3 compares with it.
 
-use super::{Bound, Estimator, Level, binomial, positive_ln_ratio};
-use crate::{Error, Result, Tally};
+use super::evidence::Counted;
+use super::{Bound, Estimator, Level, Needs, binomial, positive_ln_ratio, two_candidates};
+use crate::Tally;
 
 /// The estimator of Arcolezi & Gambs.
-#[derive(Debug, Clone, Copy)]
-pub struct Baseline;
+pub const ESTIMATOR: Estimator = Estimator {
+    name: "baseline",
+    summary: "true and false positive rate of two hypotheses (k = 2), estimated apart",
+    spends: "alpha/4 on each of two Clopper-Pearson limits",
+    needs: Needs::Guesses,
+    supports: |design| two_candidates("baseline", design),
+    begin: |design| Counted::begin(design, bound),
+};
 
-impl Estimator for Baseline {
-    fn name(&self) -> &'static str {
-        "baseline"
-    }
-
-    fn summary(&self) -> &'static str {
-        "true and false positive rate of two hypotheses (k = 2), estimated apart"
-    }
-
-    fn spends(&self) -> &'static str {
-        "alpha/4 on each of two Clopper-Pearson limits"
-    }
-
-    fn supports(&self, k: usize) -> Result<()> {
-        if k == 2 {
-            Ok(())
-        } else {
-            Err(Error::usage(format!(
-                "the estimator 'baseline' compares two hypotheses: it needs k = 2, not {k}. Use --estimator teda for other k"
-            )))
+/// The bound from a tally over two candidates.
+#[must_use]
+pub fn bound(tally: &Tally, level: Level, delta: f64) -> Bound {
+    let (first, second) = (tally.with_secret(0), tally.with_secret(1));
+    let epsilon = |true_positives, false_positives| {
+        if first == 0 || second == 0 {
+            return 0.0;
         }
-    }
-
-    fn bound(&self, tally: &Tally, level: Level, delta: f64) -> Bound {
-        let (first, second) = (tally.with_secret(0), tally.with_secret(1));
-        let epsilon = |true_positives, false_positives| {
-            if first == 0 || second == 0 {
-                return 0.0;
-            }
-            let tail = level.tail() / 2.0;
-            let tpr = binomial::lower_limit(true_positives, first, tail);
-            let fpr = binomial::upper_limit(false_positives, second, tail);
-            positive_ln_ratio(tpr.p - delta, fpr.p)
-        };
-        Bound {
-            epsilon: epsilon(tally.count(0, 0), tally.count(1, 0)),
-            ceiling: epsilon(first, 0),
-        }
+        let tail = level.tail() / 2.0;
+        let tpr = binomial::lower_limit(true_positives, first, tail);
+        let fpr = binomial::upper_limit(false_positives, second, tail);
+        positive_ln_ratio(tpr.p - delta, fpr.p)
+    };
+    Bound {
+        epsilon: epsilon(tally.count(0, 0), tally.count(1, 0)),
+        ceiling: epsilon(first, 0),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Error;
+    use crate::estimator::Design;
 
     fn tally(counts: [[u64; 2]; 2]) -> Tally {
         Tally::from_counts(2, counts.concat(), 0)
@@ -71,7 +58,7 @@ mod tests {
         for (epsilon, expected) in [(0.5_f64, 0.494), (1.0, 0.994), (2.0, 1.991), (4.0, 3.979)] {
             let hits = (1e6 / (1.0 + (-epsilon).exp())).round() as u64;
             let miss = 1_000_000 - hits;
-            let bound = Baseline.bound(
+            let bound = bound(
                 &tally([[hits, miss], [miss, hits]]),
                 Level::new(0.01).unwrap(),
                 0.0,
@@ -86,13 +73,22 @@ mod tests {
 
     #[test]
     fn one_sided_trials_show_nothing() {
-        let bound = Baseline.bound(&tally([[100, 0], [0, 0]]), Level::new(0.01).unwrap(), 0.0);
+        let bound = bound(&tally([[100, 0], [0, 0]]), Level::new(0.01).unwrap(), 0.0);
         assert_eq!((bound.epsilon, bound.ceiling), (0.0, 0.0));
     }
 
     #[test]
     fn more_than_two_candidates_are_refused() {
-        assert!(Baseline.supports(2).is_ok());
-        assert!(matches!(Baseline.supports(4), Err(Error::Usage(_))));
+        let design = |k| Design {
+            k,
+            trials: 9,
+            level: Level::new(0.01).unwrap(),
+            delta: 0.0,
+        };
+        assert!((ESTIMATOR.supports)(&design(2)).is_ok());
+        assert!(matches!(
+            (ESTIMATOR.supports)(&design(4)),
+            Err(Error::Usage(_))
+        ));
     }
 }

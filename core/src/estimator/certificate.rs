@@ -27,8 +27,85 @@
 //! at δ > 0 where the release was impossible under its own secret. Usage, where δ is not in (0, 1).
 
 use super::betting::{Horizon, Wager};
-use super::{Level, likelihoods};
+use super::evidence::{self, Design, Evidence, Observed};
+use super::{Bound, Estimator, Level, Needs, likelihoods};
 use crate::{Error, Result};
+
+/// The estimator by certificates.
+pub const ESTIMATOR: Estimator = Estimator {
+    name: "certificate",
+    summary: "the largest log-likelihood ratio of a release between two candidates (white box, needs no attack)",
+    spends: "nothing at delta = 0, where it is certain; else alpha/2 on tests by betting in a fixed order",
+    needs: Needs::Likelihoods,
+    supports: |_| Ok(()),
+    begin: |design| Box::new(Certified::new(design)),
+};
+
+/// Releases with their likelihoods.
+enum Certified {
+    Exact {
+        certificate: Certificate,
+        witness: Option<Vec<u32>>,
+    },
+    Approximate(ApproximateCertificate),
+}
+
+impl Certified {
+    fn new(design: Design) -> Self {
+        let horizon = Horizon::Trials(design.trials);
+        match ApproximateCertificate::new(design.delta, design.level, horizon) {
+            Ok(approximate) => Self::Approximate(approximate),
+            // At δ = 0.
+            Err(_) => Self::Exact {
+                certificate: Certificate::new(),
+                witness: None,
+            },
+        }
+    }
+}
+
+impl Evidence for Certified {
+    /// A trial without a release proves nothing.
+    fn record(&mut self, trial: &Observed<'_>) -> Result<()> {
+        if trial.failed && trial.log_likelihoods.is_empty() {
+            return Ok(());
+        }
+        let likelihoods = evidence::likelihoods(ESTIMATOR.name, trial)?;
+        match self {
+            Self::Approximate(certificate) => certificate.observe(trial.secret, likelihoods),
+            Self::Exact {
+                certificate,
+                witness,
+            } => {
+                let before = certificate.epsilon();
+                certificate.observe(likelihoods)?;
+                if let Some(shown) = certificate.witness().filter(|w| w.epsilon > before) {
+                    let pair = [shown.likeliest, shown.unlikeliest];
+                    *witness = Some(pair.map(|place| trial.candidates[place]).into());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn bound(&self) -> Bound {
+        Bound {
+            epsilon: match self {
+                Self::Exact { certificate, .. } => certificate.epsilon(),
+                Self::Approximate(certificate) => certificate.epsilon(),
+            },
+            // One release that is impossible under another candidate shows any ε.
+            ceiling: f64::INFINITY,
+        }
+    }
+
+    fn witness(&self) -> Option<Vec<u32>> {
+        match self {
+            Self::Exact { witness, .. } => witness.clone(),
+            Self::Approximate(_) => None,
+        }
+    }
+}
 
 /// How many units in the last place a log-likelihood may err by.
 const ULPS: f64 = 8.0;

@@ -8,6 +8,7 @@
 //! # Source
 //! The hypothesis test behind differential privacy: Kairouz, Oh & Viswanath (2015).
 
+use super::Bound;
 use crate::{Error, Result, Tally};
 
 /// Errors and trials of each hypothesis.
@@ -39,6 +40,22 @@ impl ErrorCounts {
             negatives,
             false_negatives,
             positives,
+        }
+    }
+
+    /// As many trials without an error.
+    #[must_use]
+    pub fn without_errors(&self) -> Self {
+        Self::new(0, self.negatives, 0, self.positives)
+    }
+
+    /// A bound and its ceiling from a tally over two candidates; both 0 for other tallies, which no
+    /// supported design makes.
+    pub(super) fn bound(tally: &Tally, of: impl Fn(&Self) -> f64) -> Bound {
+        let counts = Self::of(tally).ok();
+        Bound {
+            epsilon: counts.as_ref().map_or(0.0, &of),
+            ceiling: counts.map_or(0.0, |counts| of(&counts.without_errors())),
         }
     }
 

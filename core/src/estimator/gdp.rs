@@ -25,8 +25,27 @@
 
 use super::binomial::{self, Probability};
 use super::error_counts::ErrorCounts;
-use super::{Level, normal};
-use crate::{Error, Result};
+use super::evidence::Counted;
+use super::{Bound, Estimator, Level, Needs, normal, two_candidates};
+use crate::{Error, Result, Tally};
+
+/// The estimator for Gaussian mechanisms.
+pub const ESTIMATOR: Estimator = Estimator {
+    name: "gdp",
+    summary: "both error rates through the trade-off curve of a Gaussian (for mechanisms that are declared Gaussian; delta > 0)",
+    spends: "alpha/4 on each of two Clopper-Pearson limits",
+    needs: Needs::Gaussian,
+    supports: |design| {
+        two_candidates("gdp", design)?;
+        epsilon(1.0, design.delta).map(|_| ())
+    },
+    begin: |design| Counted::begin(design, of_tally),
+};
+
+/// The bound from a tally over two candidates. A design without an ε is not supported, so none is asked for.
+fn of_tally(tally: &Tally, level: Level, delta: f64) -> Bound {
+    ErrorCounts::bound(tally, |counts| bound(counts, level, delta).unwrap_or(0.0))
+}
 
 /// μ ≥ this with confidence 1 − α/2. 0 without trials on either side.
 #[must_use]

@@ -23,8 +23,25 @@
 
 use super::binomial::Probability;
 use super::error_counts::ErrorCounts;
+use super::evidence::Counted;
 use super::posterior::{Posterior, rate};
-use super::{Level, check_delta, quadrature};
+use super::{Bound, Estimator, Level, Needs, check_delta, quadrature, two_candidates};
+use crate::Tally;
+
+/// The credible estimator.
+pub const ESTIMATOR: Estimator = Estimator {
+    name: "joint-beta",
+    summary: "CREDIBLE, not a confidence bound: joint posterior of both error rates under Jeffreys' prior",
+    spends: "alpha/2 of posterior probability",
+    needs: Needs::Guesses,
+    supports: |design| two_candidates("joint-beta", design),
+    begin: |design| Counted::begin(design, of_tally),
+};
+
+/// The bound from a tally over two candidates.
+fn of_tally(tally: &Tally, level: Level, delta: f64) -> Bound {
+    ErrorCounts::bound(tally, |counts| bound(counts, level, delta))
+}
 
 /// ε ≥ this with posterior probability 1 − α/2, at δ = `delta`. 0 without trials on either side.
 ///

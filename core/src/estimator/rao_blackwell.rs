@@ -25,8 +25,61 @@
 
 use super::betting::{Betting, Horizon};
 use super::binomial::Probability;
-use super::{Level, check_delta, likelihoods, teda};
+use super::evidence::{self, Design, Evidence, Observed};
+use super::{Bound, Estimator, Level, Needs, check_delta, likelihoods, teda};
 use crate::{Error, Result};
+
+/// The estimator by posterior probabilities.
+pub const ESTIMATOR: Estimator = Estimator {
+    name: "rao-blackwell",
+    summary: "the probability, given the release, that the guess is right, in place of whether it was",
+    spends: "alpha/2 on one betting limit",
+    needs: Needs::Likelihoods,
+    supports: |_| Ok(()),
+    begin: |design| Box::new(Posteriors::new(design)),
+};
+
+/// Trials, each by the probability of its guess.
+struct Posteriors {
+    design: Design,
+    bound: RaoBlackwell,
+    /// The same if every guess had been certain.
+    ceiling: RaoBlackwell,
+}
+
+impl Posteriors {
+    fn new(design: Design) -> Self {
+        let horizon = Horizon::Trials(design.trials);
+        let bound = RaoBlackwell::new(design.k, design.level, horizon);
+        Self {
+            design,
+            ceiling: bound.clone(),
+            bound,
+        }
+    }
+}
+
+impl Evidence for Posteriors {
+    /// Without a release or scores the guess is a random one: right with probability 1/k.
+    fn record(&mut self, trial: &Observed<'_>) -> Result<()> {
+        let hit = if trial.failed {
+            1.0 / self.design.k as f64
+        } else {
+            let likelihoods = evidence::likelihoods(ESTIMATOR.name, trial)?;
+            hit_probability(likelihoods, &[trial.guess])?
+        };
+        self.bound.observe(hit);
+        self.ceiling.observe(1.0);
+        Ok(())
+    }
+
+    fn bound(&self) -> Bound {
+        Bound {
+            epsilon: self.bound.bound(self.design.delta),
+            ceiling: self.ceiling.bound(self.design.delta),
+        }
+    }
+}
 
 /// What the sums of X may err by.
 const ROUNDING: f64 = 2e-15;

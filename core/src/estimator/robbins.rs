@@ -27,7 +27,28 @@
 
 use super::angle::Angle;
 use super::binomial::Probability;
-use super::{Level, check_guess, quadrature, teda};
+use super::evidence::Counted;
+use super::{Bound, Estimator, Level, Needs, check_guess, quadrature, teda};
+use crate::Tally;
+
+/// The estimator that may be looked at at any time.
+pub const ESTIMATOR: Estimator = Estimator {
+    name: "anytime",
+    summary: "success rate of the forced guess, valid however often it is looked at and whenever the audit stops",
+    spends: "alpha/2 on one mixture over all times",
+    needs: Needs::Guesses,
+    supports: |_| Ok(()),
+    begin: |design| Counted::begin(design, bound),
+};
+
+fn bound(tally: &Tally, level: Level, delta: f64) -> Bound {
+    let (k, trials) = (tally.k(), tally.trials());
+    let epsilon = |hits| Robbins::from_counts(level, hits, trials).epsilon_lower_limit(k, delta);
+    Bound {
+        epsilon: epsilon(tally.hits()),
+        ceiling: epsilon(trials),
+    }
+}
 
 /// What is taken off ln K for rounding.
 const ALLOWANCE: f64 = 1e-8;

@@ -14,36 +14,27 @@
 //! fixes the two-sided convention for α.
 
 use super::binomial::{self, Probability};
-use super::{Bound, Estimator, Level, positive_ln_ratio};
-use crate::{Result, Tally};
+use super::evidence::Counted;
+use super::{Bound, Estimator, Level, Needs, positive_ln_ratio};
+use crate::Tally;
 
 /// The pooled forced-choice estimator.
-#[derive(Debug, Clone, Copy)]
-pub struct Teda;
+pub const ESTIMATOR: Estimator = Estimator {
+    name: "teda",
+    summary: "success rate of the forced guess, all candidates pooled",
+    spends: "alpha/2 on one Clopper-Pearson limit",
+    needs: Needs::Guesses,
+    supports: |_| Ok(()),
+    begin: |design| Counted::begin(design, bound),
+};
 
-impl Estimator for Teda {
-    fn name(&self) -> &'static str {
-        "teda"
-    }
-
-    fn summary(&self) -> &'static str {
-        "success rate of the forced guess, all candidates pooled"
-    }
-
-    fn spends(&self) -> &'static str {
-        "alpha/2 on one Clopper-Pearson limit"
-    }
-
-    fn supports(&self, _k: usize) -> Result<()> {
-        Ok(())
-    }
-
-    fn bound(&self, tally: &Tally, level: Level, delta: f64) -> Bound {
-        let epsilon = |hits| forced_choice(tally.k(), hits, tally.trials(), level.tail(), delta);
-        Bound {
-            epsilon: epsilon(tally.hits()),
-            ceiling: epsilon(tally.trials()),
-        }
+/// The bound from a tally.
+#[must_use]
+pub fn bound(tally: &Tally, level: Level, delta: f64) -> Bound {
+    let epsilon = |hits| forced_choice(tally.k(), hits, tally.trials(), level.tail(), delta);
+    Bound {
+        epsilon: epsilon(tally.hits()),
+        ceiling: epsilon(tally.trials()),
     }
 }
 

@@ -17,8 +17,117 @@
 //! # Errors
 //! Usage, where the two halves list different numbers of pairs.
 
-use super::{Level, check_guess, teda};
+use std::collections::BTreeMap;
+
+use super::evidence::{Design, Evidence, Observed};
+use super::{Bound, Estimator, Level, Needs, check_guess, teda};
 use crate::{Error, Result};
+
+/// The estimator that pays for every set of candidates.
+pub const BONFERRONI: Estimator = Estimator {
+    name: "worst-pair",
+    summary: "the candidate set that shows most, of few sets with many trials each; prints it",
+    spends: "alpha/2 divided among all candidate sets",
+    needs: Needs::Guesses,
+    supports: |_| Ok(()),
+    begin: |design| Box::new(Sets::new(design, false)),
+};
+
+/// The estimator that chooses on one half and certifies on the other.
+pub const SPLIT: Estimator = Estimator {
+    name: "worst-pair-split",
+    summary: "the candidate set that shows most in the even trials, bounded by the odd ones; prints it",
+    spends: "alpha/2 on one Clopper-Pearson limit of the trials that did not choose",
+    needs: Needs::Guesses,
+    supports: |_| Ok(()),
+    begin: |design| Box::new(Sets::new(design, true)),
+};
+
+/// Candidate sets that are told apart at most: of more, none has many trials.
+const MOST_SETS: usize = 1_000_000;
+
+/// Hits by candidate set.
+struct Sets {
+    design: Design,
+    splits: bool,
+    trials: u64,
+    /// By the sorted set: the trials that choose, and those that certify (all of them, where nothing is
+    /// split).
+    hits: BTreeMap<Vec<u32>, [Hits; 2]>,
+}
+
+impl Sets {
+    fn new(design: Design, splits: bool) -> Self {
+        Self {
+            design,
+            splits,
+            trials: 0,
+            hits: BTreeMap::new(),
+        }
+    }
+
+    fn half(&self, half: usize) -> Vec<Hits> {
+        self.hits.values().map(|halves| halves[half]).collect()
+    }
+
+    fn worst(&self) -> Option<WorstPair> {
+        let Design {
+            k, level, delta, ..
+        } = self.design;
+        if self.splits {
+            split(&self.half(0), &self.half(1), k, level, delta).ok()?
+        } else {
+            bonferroni(&self.half(1), k, level, delta)
+        }
+    }
+
+    /// What the set with most trials would have shown, had every guess in it been right.
+    fn ceiling(&self) -> f64 {
+        let certifying = self.half(1);
+        let trials = certifying.iter().map(|hits| hits.trials).max().unwrap_or(0);
+        let all = Hits {
+            hits: trials,
+            trials,
+        };
+        let tests = if self.splits {
+            1
+        } else {
+            certifying.len().max(1)
+        };
+        let tail = self.design.level.tail() / tests as f64;
+        forced_choice(&all, self.design.k, tail, self.design.delta)
+    }
+}
+
+impl Evidence for Sets {
+    fn record(&mut self, trial: &Observed<'_>) -> Result<()> {
+        let mut set = trial.candidates.to_vec();
+        set.sort_unstable();
+        let half = usize::from(!self.splits || self.trials % 2 == 1);
+        self.trials += 1;
+        let hits = &mut self.hits.entry(set).or_default()[half];
+        hits.trials += 1;
+        hits.hits += u64::from(trial.hit());
+        if self.hits.len() > MOST_SETS {
+            return Err(Error::usage(format!(
+                "more than {MOST_SETS} candidate sets: the worst of so many cannot be told; take fewer texts (--limit)"
+            )));
+        }
+        Ok(())
+    }
+
+    fn bound(&self) -> Bound {
+        Bound {
+            epsilon: self.worst().map_or(0.0, |worst| worst.epsilon),
+            ceiling: self.ceiling(),
+        }
+    }
+
+    fn witness(&self) -> Option<Vec<u32>> {
+        let worst = self.worst().filter(|worst| worst.epsilon > 0.0)?;
+        self.hits.keys().nth(worst.index).cloned()
+    }
+}
 
 /// Hits and trials of one pair (or attack, threshold, λ).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -6,7 +6,7 @@ use teda_core::Tally;
 use teda_core::estimator::abstain::{self, Guesses};
 use teda_core::estimator::robbins::success_limit;
 use teda_core::estimator::worst_pair::{self, Hits};
-use teda_core::estimator::{Estimator, Level, Teda};
+use teda_core::estimator::{Level, teda};
 
 /// An audit that tunes on one part of its trials and certifies on the other.
 fn abstaining(law: Law, seed: Seed, tuning: usize, trials: usize, level: Level, delta: f64) -> f64 {
@@ -64,7 +64,7 @@ fn abstaining_shows_what_the_forced_guess_cannot() {
         for trial in law.trials(seed, 10_000) {
             tally.record(trial.secret, trial.guess, false);
         }
-        forced += Teda.bound(&tally, level, 0.0).epsilon / audits as f64;
+        forced += teda::bound(&tally, level, 0.0).epsilon / audits as f64;
     }
     println!("abstaining {waiting}, forced {forced}");
     assert!((3.75..3.95).contains(&waiting), "{waiting}");

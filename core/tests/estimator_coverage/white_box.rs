@@ -5,7 +5,7 @@ use teda_core::estimator::abstain::{self, Guesses};
 use teda_core::estimator::betting::Horizon;
 use teda_core::estimator::certificate::{ApproximateCertificate, Certificate};
 use teda_core::estimator::rao_blackwell::{RaoBlackwell, final_draw_probability, hit_probability};
-use teda_core::estimator::{Estimator, Level, Teda};
+use teda_core::estimator::{Level, teda};
 use teda_core::{Seed, Tally};
 
 const LAWS: [Law; 5] = [
@@ -206,7 +206,7 @@ fn a_certificate_sees_what_guesses_cannot() {
         guesses.record(threshold, *margin, *right);
     }
 
-    let forced = Teda.bound(&tally, level, 0.0).epsilon;
+    let forced = teda::bound(&tally, level, 0.0).epsilon;
     let abstaining = abstain::bound(&guesses, 2, level, 0.0);
     let (posterior, proven) = (posterior.bound(0.0), certificate.epsilon());
     let exact = toy.exact;

@@ -1,0 +1,108 @@
+//! What a cell's trials amount to, taken one after the other.
+//!
+//! # Definition
+//! An estimator begins with nothing and is shown every trial of its cell once, in the order of their
+//! numbers: what it says depends on them alone, whether they are made, resumed, merged or read again.
+//! Memory does not grow with the number of trials, but for what an estimator says of itself.
+
+use super::{Bound, Level};
+use crate::{Error, Result, Tally};
+
+/// What an estimator knows of its cell beforehand.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Design {
+    /// Candidates of a trial.
+    pub k: usize,
+    /// Trials that will be shown.
+    pub trials: u64,
+    /// The confidence.
+    pub level: Level,
+    /// δ of the (ε, δ) that is bounded.
+    pub delta: f64,
+}
+
+/// One trial, as an estimator sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Observed<'a> {
+    /// The candidate texts, by number.
+    pub candidates: &'a [u32],
+    /// The place of the text that was rewritten.
+    pub secret: usize,
+    /// The place of the attack's guess.
+    pub guess: usize,
+    /// How sure the attack is: best score less second best; 0 where the guess is a random one.
+    pub margin: f64,
+    /// Whether there was no release, or the attack had no scores for it: the guess is a random one.
+    pub failed: bool,
+    /// ln P(release | candidate) under the mechanism; empty where it is not known.
+    pub log_likelihoods: &'a [f64],
+}
+
+impl Observed<'_> {
+    /// Whether the guess is the secret.
+    #[must_use]
+    pub fn hit(&self) -> bool {
+        self.guess == self.secret
+    }
+}
+
+/// The trials of a cell so far.
+pub trait Evidence: Send {
+    /// Takes the next trial.
+    ///
+    /// # Errors
+    /// Failed, where the trial has numbers that no trial can have.
+    fn record(&mut self, trial: &Observed<'_>) -> Result<()>;
+
+    /// What they show.
+    fn bound(&self) -> Bound;
+
+    /// The candidate texts, by number, that show it, where single ones do.
+    fn witness(&self) -> Option<Vec<u32>> {
+        None
+    }
+}
+
+/// A bound that follows from counts alone.
+pub type OfCounts = fn(&Tally, Level, f64) -> Bound;
+
+/// The evidence of estimators that count guesses.
+pub(super) struct Counted {
+    tally: Tally,
+    design: Design,
+    bound: OfCounts,
+}
+
+impl Counted {
+    pub(super) fn begin(design: Design, bound: OfCounts) -> Box<dyn Evidence> {
+        Box::new(Self {
+            tally: Tally::new(design.k),
+            design,
+            bound,
+        })
+    }
+}
+
+impl Evidence for Counted {
+    fn record(&mut self, trial: &Observed<'_>) -> Result<()> {
+        self.tally.record(trial.secret, trial.guess, trial.failed);
+        Ok(())
+    }
+
+    fn bound(&self) -> Bound {
+        (self.bound)(&self.tally, self.design.level, self.design.delta)
+    }
+}
+
+/// The log-likelihoods of a trial, which white-box estimators cannot do without.
+///
+/// # Errors
+/// Usage, where there are none.
+pub(super) fn likelihoods<'a>(estimator: &str, trial: &Observed<'a>) -> Result<&'a [f64]> {
+    if trial.log_likelihoods.is_empty() {
+        return Err(Error::usage(format!(
+            "the estimator '{estimator}' needs to know how likely a release is under each candidate, and these trials do not hold it: audit with --estimator {estimator}, on a mechanism that can say it"
+        )));
+    }
+    Ok(trial.log_likelihoods)
+}

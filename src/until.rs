@@ -1,0 +1,151 @@
+//! When a cell stops: after its trials, or as soon as it is decided.
+//!
+//! # Definition
+//! With [L, U] the any-time valid interval of the attack's ε after t trials (Robbins' mixture, α/2 a side):
+//! - `decided`: L exceeds the claim, which is then refuted, or U does not, so that this attack will not
+//!   refute it; a cell without a claim runs all its trials;
+//! - `width=W`: U − L ≤ W.
+//!
+//! # Guarantee
+//! The interval holds at all times together, so that stopping when it says so, or looking at it before,
+//! costs nothing. When it is looked at depends on t alone: after every trial up to 64, then 64 times
+//! while t doubles. The trials of a stopped cell are therefore the same for any batch and number of threads.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use teda_core::estimator::Level;
+use teda_core::estimator::robbins::{self, Robbins};
+use teda_core::{Error, Result, Tally};
+use teda_results::CellPlan;
+
+/// A stopping rule.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Until {
+    /// After all trials.
+    #[default]
+    Trials,
+    /// When the claim is refuted, or will not be.
+    Decided,
+    /// When the interval is no wider than this.
+    Width(f64),
+}
+
+impl FromStr for Until {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let width = || {
+            let width: f64 = text.strip_prefix("width=")?.parse().ok()?;
+            (width > 0.0 && width.is_finite()).then_some(Self::Width(width))
+        };
+        match text {
+            "trials" => Ok(Self::Trials),
+            "decided" => Ok(Self::Decided),
+            _ => width().ok_or_else(|| {
+                Error::usage(format!(
+                    "until '{text}': write trials, decided, or width=W with W above 0"
+                ))
+            }),
+        }
+    }
+}
+
+impl TryFrom<String> for Until {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<Until> for String {
+    fn from(until: Until) -> Self {
+        until.to_string()
+    }
+}
+
+impl fmt::Display for Until {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Trials => f.write_str("trials"),
+            Self::Decided => f.write_str("decided"),
+            Self::Width(width) => write!(f, "width={width}"),
+        }
+    }
+}
+
+/// The any-time valid interval of an attack's ε: what may be shown while a run goes on.
+///
+/// # Errors
+/// Usage, for a level that a plan should not hold.
+pub fn interval(cell: &CellPlan, tally: &Tally) -> Result<(f64, f64)> {
+    let robbins = robbins(cell, tally)?;
+    Ok((
+        robbins.epsilon_lower_limit(tally.k(), cell.delta),
+        robbins.epsilon_upper_limit(tally.k(), cell.delta),
+    ))
+}
+
+impl Until {
+    /// Whether a cell with these counts stops here.
+    ///
+    /// # Errors
+    /// Usage, for a level that a plan should not hold.
+    pub fn stops(self, cell: &CellPlan, tally: &Tally) -> Result<bool> {
+        if self == Self::Trials || !is_looked_at(tally.trials()) {
+            return Ok(false);
+        }
+        match (self, cell.claimed_epsilon) {
+            (Self::Decided, Some(claim)) => {
+                let robbins = robbins(cell, tally)?;
+                let (k, delta) = (tally.k(), cell.delta);
+                let allowed = robbins::success_limit(k, claim, delta);
+                Ok(robbins.refutes(k, claim, delta) || robbins.upper_limit().p <= allowed.p)
+            }
+            (Self::Width(width), _) => {
+                let (low, high) = interval(cell, tally)?;
+                Ok(high - low <= width)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+fn robbins(cell: &CellPlan, tally: &Tally) -> Result<Robbins> {
+    let level = Level::new(cell.alpha)?;
+    Ok(Robbins::from_counts(level, tally.hits(), tally.trials()))
+}
+
+/// Every trial up to 64, then every t whose binary form ends in zeros but for its first 7 digits.
+fn is_looked_at(trials: u64) -> bool {
+    let digits = u64::BITS - trials.leading_zeros();
+    trials > 0 && trials.trailing_zeros() + 7 >= digits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_read_and_written() {
+        for text in ["trials", "decided", "width=0.1"] {
+            assert_eq!(text.parse::<Until>().unwrap().to_string(), text);
+        }
+        for wrong in ["", "width=0", "width=-1", "width=NaN", "width=inf", "soon"] {
+            assert!(
+                matches!(wrong.parse::<Until>(), Err(Error::Usage(_))),
+                "{wrong}"
+            );
+        }
+    }
+
+    #[test]
+    fn looks_become_rarer_as_trials_grow() {
+        assert!((1..=128).all(is_looked_at));
+        let looks = |from: u64| (from..2 * from).filter(|t| is_looked_at(*t)).count();
+        assert_eq!((looks(1 << 10), looks(1 << 20)), (64, 64));
+    }
+}
