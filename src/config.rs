@@ -6,11 +6,13 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use teda_core::estimator::{self, Level};
+use teda_core::estimator::{self, Design, Level, Needs};
 use teda_core::{Error, Result, Settings};
 use teda_datasets::Request;
 use teda_mechanisms::registry as mechanisms;
 use teda_results::Manifest;
+
+use crate::until::Until;
 
 /// An audit's configuration. Lists span the grid of cells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,7 +22,7 @@ pub struct Config {
     /// Nominal ε to run; `None` for each mechanism's own grid.
     pub epsilons: Option<Vec<f64>>,
     /// `--set` in the order given.
-    pub set: Vec<(String, f64)>,
+    pub set: Vec<(String, String)>,
     /// `--preset`.
     pub preset: Option<String>,
     /// Data sets, with the same filters for all.
@@ -41,6 +43,9 @@ pub struct Config {
     pub delta: f64,
     /// Estimator by name.
     pub estimator: String,
+    /// When a cell stops.
+    #[serde(default)]
+    pub until: Until,
     /// Root of all randomness.
     pub seed: u64,
     /// The rewriter that black-box mechanisms use.
@@ -59,6 +64,11 @@ fn automatic() -> String {
     "auto".to_owned()
 }
 
+/// The paper's estimator.
+pub const TEDA: &str = "teda";
+/// The estimator that may be looked at while an audit runs.
+pub const ANYTIME: &str = "anytime";
+
 /// Counts up to here are exact in double precision.
 const MOST_TRIALS: u64 = 1 << 53;
 
@@ -68,7 +78,7 @@ impl Config {
     /// # Errors
     /// Usage, naming the value and what is legal.
     pub fn validate(&self) -> Result<()> {
-        Level::new(self.alpha)?;
+        let level = Level::new(self.alpha)?;
         if !(0.0..1.0).contains(&self.delta) {
             return Err(Error::usage(format!(
                 "delta = {}: it must be at least 0 and below 1",
@@ -98,7 +108,25 @@ impl Config {
                     "k = {k}: a guess needs at least 2 candidates"
                 )));
             }
-            estimator.supports(*k)?;
+            (estimator.supports)(&Design {
+                k: *k,
+                trials: self.trials,
+                level,
+                delta: self.delta,
+            })?;
+        }
+        if self.until != Until::Trials {
+            if self.estimator != ANYTIME {
+                return Err(Error::usage(format!(
+                    "--until {}: the result is looked at while the audit runs, which estimator '{}' does not allow; take --estimator {ANYTIME}",
+                    self.until, self.estimator
+                )));
+            }
+            if self.shard.is_some() {
+                return Err(Error::usage(
+                    "--until with --shard: a part cannot know when the whole is decided",
+                ));
+            }
         }
         for lambda in &self.lambdas {
             if !lambda.is_finite() {
@@ -140,13 +168,24 @@ impl Config {
             .preset
             .as_deref()
             .filter(|preset| entry.presets.iter().any(|(name, _)| name == preset));
-        let own: Vec<(String, f64)> = self
+        let own: Vec<(String, String)> = self
             .set
             .iter()
             .filter(|(name, _)| entry.parameters.iter().any(|p| p.name == name))
             .cloned()
             .collect();
         entry.settings(preset, &own)
+    }
+
+    /// Whether trials must hold how likely their releases are under the mechanism.
+    ///
+    /// # Errors
+    /// Usage, for an unknown attack.
+    pub fn white_box(&self) -> Result<bool> {
+        let estimator = estimator::named(&self.estimator)?.needs == Needs::Likelihoods;
+        self.attacks.iter().try_fold(estimator, |asked, name| {
+            Ok(asked || teda_attacks::registry::entry(name)?.likelihoods)
+        })
     }
 
     /// A name that no mechanism of the list declares is a mistake, never silently without effect.

@@ -6,6 +6,7 @@ use teda_core::estimator::{Level, binomial};
 use teda_core::{Result, Verdict};
 use teda_results::Cell;
 
+use crate::explanation;
 use crate::plot::{Options, Point, Series, draw};
 
 /// Draws all cells into `curve.svg` and `curve.png` in `directory`: one line for each data set,
@@ -22,7 +23,8 @@ pub fn write(directory: &Path, cells: &[Cell]) -> Result<()> {
         .filter(|aspect| cells.iter().any(|cell| aspect(cell) != aspect(first)))
         .collect();
     let mut series: Vec<(Vec<String>, Series)> = Vec::new();
-    for cell in cells {
+    let drawable = |cell: &&Cell| cell.empirical_epsilon.is_finite();
+    for cell in cells.iter().filter(drawable) {
         let key: Vec<String> = ASPECTS.iter().map(|aspect| aspect(cell)).collect();
         let point = point(cell)?;
         match series.iter_mut().find(|(other, _)| *other == key) {
@@ -90,6 +92,10 @@ fn options(cells: &[Cell]) -> Options {
             .all(|cell| aspect(cell) == value)
             .then_some(value)
     };
+    let infinite = cells
+        .iter()
+        .filter(|cell| cell.empirical_epsilon.is_infinite())
+        .count();
     let subtitle: Vec<String> = [
         common(|cell| cell.dataset.clone()),
         common(|cell| format!("{} neighbours", cell.neighbours)),
@@ -97,6 +103,9 @@ fn options(cells: &[Cell]) -> Options {
         common(|cell| format!("λ = {}", cell.lambda)),
         common(|cell| format!("{} trials a point", cell.trials)),
         common(|cell| format!("{} attack", cell.attack)),
+        Some(infinite)
+            .filter(|count| *count > 0)
+            .map(|count| format!("{count} infinite bounds are not drawn")),
     ]
     .into_iter()
     .flatten()
@@ -111,7 +120,10 @@ fn options(cells: &[Cell]) -> Options {
         .collect();
     units.sort_unstable();
     units.dedup();
+    let mut telling = explanation::telling(cells);
+    telling.sort_by_key(|cell| cell.verdict != Verdict::Violation.name());
     Options {
+        findings: telling.into_iter().map(explanation::with_verdict).collect(),
         title,
         subtitle: subtitle.join(" · "),
         unit: units.join(" or "),

@@ -41,6 +41,12 @@ pub fn of(cell: &Cell, verdict: Verdict) -> String {
     }
 }
 
+/// A cell's verdict with its sentence.
+#[must_use]
+pub fn with_verdict(cell: &Cell) -> String {
+    format!("{}: {}.", cell.verdict, cell.explanation)
+}
+
 /// The level of a cell's confidence in per cent, as it was meant: 1 − 0.01 is 0.99 only after
 /// rounding.
 #[must_use]
@@ -81,6 +87,9 @@ fn name(cell: &Cell) -> String {
 
 /// At most four significant digits, rounded down: a bound is never said to be more than it is.
 fn number(value: f64) -> String {
+    if value.is_infinite() {
+        return "∞".to_owned();
+    }
     if value >= 1000.0 {
         return format!("{}", value.floor());
     }
@@ -115,6 +124,7 @@ mod tests {
             claimed_epsilon: claim,
             verdict: verdict.name().into(),
             seconds: None,
+            witness: None,
             explanation: String::new(),
         }
     }

@@ -21,6 +21,7 @@ mod run;
 mod stored;
 mod table;
 mod trial;
+mod until;
 
 use std::process::ExitCode;
 

@@ -6,13 +6,10 @@ use std::fmt;
 use teda_core::{Error, Result};
 use teda_models::{builtin, http, store};
 
-/// What `auto` is where the model in the binary cannot serve.
-const DEFAULT: &str = "smollm2-135m";
-
 /// Where a model is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// In the binary where that can serve, else a small one of the store.
+    /// As a judge, the model that rewrites where that is not in the binary; else in the binary.
     Automatic,
     /// In the binary.
     Builtin,
@@ -85,7 +82,7 @@ impl Spec {
     /// Reads `text`, the value of `--judge`: a model that can judge, and how it is to, where `by=` says it.
     ///
     /// # Errors
-    /// Usage, for what [`Spec::parse`] refuses, the built-in model, or an unknown way to judge or option.
+    /// Usage, for what [`Spec::parse`] refuses, or an unknown way to judge or option.
     pub fn parse_judge(text: &str) -> Result<(Self, Option<By>)> {
         // The options of a server are the address's own: only this one follows it.
         let (model, after) = match text.rsplit_once(":by=") {
@@ -104,11 +101,6 @@ impl Spec {
                 return Err(Error::unknown(&kind, other, &["likelihood", "prompt"]));
             }
         };
-        if spec.target == Target::Builtin {
-            return Err(Error::usage(format!(
-                "--judge {text}: the model in the binary fills gaps and cannot judge; take a language model or a server, for example --judge smollm2-135m (`teda models pull smollm2-135m` fetches it)"
-            )));
-        }
         match spec.target {
             Target::Stored(_) => spec.chat().map(drop)?,
             _ => spec.takes(&[])?,
@@ -116,18 +108,10 @@ impl Spec {
         Ok((spec, by))
     }
 
-    /// This, or the small language model where it is `auto` or in the binary.
+    /// Whether it is in the binary.
     #[must_use]
-    pub fn or_small(&self) -> Self {
-        match &self.target {
-            Target::Automatic | Target::Builtin => Self {
-                flag: self.flag,
-                text: DEFAULT.to_owned(),
-                target: Target::Stored(DEFAULT.to_owned()),
-                options: Vec::new(),
-            },
-            Target::Stored(_) | Target::Server(_) => self.clone(),
-        }
+    pub fn is_builtin(&self) -> bool {
+        matches!(self.target, Target::Builtin | Target::Automatic)
     }
 
     /// Whether this names the model that `other` names, run in the same way.
@@ -256,8 +240,7 @@ mod tests {
         assert_eq!((spec.target, by), (server.clone(), Some(By::Likelihood)));
         assert_eq!((judge(address).0.target, judge(address).1), (server, None));
         for wrong in [
-            "builtin",
-            "builtin:by=prompt",
+            "builtin:mask=0.3",
             "m:by=ear",
             "m:by=prompt,by=likelihood",
             "m:bye=prompt",
@@ -267,16 +250,6 @@ mod tests {
         ] {
             let error = Spec::parse_judge(wrong).unwrap_err();
             assert!(matches!(error, Error::Usage(_)), "{wrong}: {error}");
-        }
-    }
-
-    #[test]
-    fn the_default_judge_is_the_language_model_of_the_run() {
-        let own = spec("org/name:chat=no");
-        assert!(own.or_small().is(&own));
-        for none in ["builtin:rounds=2", "auto"] {
-            let small = spec("smollm2-135m");
-            assert!(spec(none).or_small().is(&small), "{none}");
         }
     }
 

@@ -39,8 +39,8 @@ pub struct Models {
     pub tokens: Arc<dyn TokenMap>,
     /// The black-box rewriter, where a mechanism of the run needs one.
     generator: Option<Loaded>,
-    /// The rewriter that follows instructions or shows its logits, where a mechanism of the run needs one.
-    instructed: Option<Loaded>,
+    /// The language model that rewrites, where a mechanism of the run needs one.
+    language: Option<Loaded>,
     /// The adversary's language model, where an attack of the run needs one.
     pub judge: Option<Judge>,
     /// What the manifest says of them.
@@ -48,6 +48,8 @@ pub struct Models {
     servers: Vec<Arc<Http>>,
     /// The language models so far, so that none is loaded twice.
     loaded: Vec<(Spec, Loaded)>,
+    /// The rewriter in the binary, once it is loaded.
+    rewriter: Option<Arc<LocalModel>>,
 }
 
 /// A language model by what it can do.
@@ -81,6 +83,11 @@ impl Loaded {
     fn judge(self, by: Option<By>) -> Result<Judge> {
         Ok(match (self, by) {
             (Self::Infill(_), _) => return Err(only_infills()),
+            (Self::Local(model), Some(By::Prompt)) if !model.follows_instructions() => {
+                return Err(Error::usage(
+                    "the rewriter in the binary follows no instructions, so it cannot judge by prompt; take by=likelihood, or a language model such as smollm2-135m (`teda models pull smollm2-135m` fetches it)",
+                ));
+            }
             (Self::Local(model), None | Some(By::Likelihood)) => Judge::Likelihood(model),
             (Self::Local(model), Some(By::Prompt)) => Judge::Probabilities(model),
             (Self::Server(server), Some(By::Likelihood)) => Judge::Likelihood(server),
@@ -101,40 +108,61 @@ impl Models {
             encoder: tokens.clone(),
             tokens,
             generator: None,
-            instructed: None,
+            language: None,
             judge: None,
-            records: shipped("builtin/encoder/"),
+            records: shipped(builtin::Model::Encoder),
             servers: Vec::new(),
             loaded: Vec::new(),
+            rewriter: None,
         };
         models.load_encoder(&Spec::parse("--encoder", &config.encoder)?, access)?;
         let needs = needs(config)?;
         let spec = Spec::parse("--llm", &config.llm)?;
         // A wrong name is a mistake even where nothing would use it.
         spec.check_name()?;
-        if spec.target == Target::Automatic {
-            models.load_defaults(&needs, access)?;
-        } else if !needs.is_empty() {
-            let rewriter = models.load_language_model(&spec, true, access)?;
-            check(&spec, &rewriter, &needs)?;
-            models.generator = Some(rewriter.clone());
-            models.instructed = Some(rewriter);
-        }
+        models.load_rewriters(&spec, &needs, access)?;
         models.load_judge(config, &spec, access)?;
         Ok(models)
     }
 
-    /// The model in the binary for what it can serve, a small language model for the rest.
-    fn load_defaults(&mut self, needs: &[(&str, Rewriter)], access: &Access) -> Result<()> {
-        if needs.iter().any(|(_, need)| *need != Rewriter::Generator) {
-            let small = Spec::parse("--llm", "auto")?.or_small();
-            self.instructed = Some(self.load_language_model(&small, true, access)?);
+    /// What the mechanisms rewrite with: the one model that `spec` names, or those in the binary.
+    fn load_rewriters(
+        &mut self,
+        spec: &Spec,
+        needs: &[(&str, Rewriter)],
+        access: &Access,
+    ) -> Result<()> {
+        let any = |wanted: [Rewriter; 2]| needs.iter().any(|(_, need)| wanted.contains(need));
+        if !spec.is_builtin() {
+            if !needs.is_empty() {
+                let model = self.load_language_model(spec, true, access)?;
+                check(spec, &model, needs)?;
+                self.generator = Some(model.clone());
+                self.language = Some(model);
+            }
+            return Ok(());
         }
-        if needs.iter().any(|(_, need)| *need == Rewriter::Generator) {
-            let builtin = Spec::parse("--llm", "builtin")?;
-            self.generator = Some(self.load_language_model(&builtin, true, access)?);
+        if any([Rewriter::Generator, Rewriter::Any]) {
+            self.generator = Some(self.load_language_model(spec, true, access)?);
+        } else {
+            // The rewriter has no options, and one without effect is a mistake.
+            spec.takes(&[])?;
+        }
+        let speaks = needs.iter().any(|(_, need)| *need != Rewriter::Generator);
+        if speaks {
+            self.language = Some(self.load_rewriter(access)?);
         }
         Ok(())
+    }
+
+    /// The rewriter in the binary.
+    fn load_rewriter(&mut self, access: &Access) -> Result<Loaded> {
+        if self.rewriter.is_none() {
+            self.rewriter = Some(Arc::new(builtin::rewriter(access.memory)?));
+            self.records.extend(shipped(builtin::Model::Rewriter));
+        }
+        let rewriter = self.rewriter.clone().expect("it is loaded");
+        Ok(Loaded::Local(rewriter))
     }
 
     fn load_judge(&mut self, config: &Config, llm: &Spec, access: &Access) -> Result<()> {
@@ -143,15 +171,17 @@ impl Models {
         if !needs_judge(config)? {
             return Ok(());
         }
-        let (spec, whose) = if named.target == Target::Automatic {
-            let spec = llm.or_small();
-            (spec.clone(), format!("--judge auto ({spec})"))
+        let (spec, whose) = if named.target == Target::Automatic && !llm.is_builtin() {
+            (llm.clone(), format!("--judge auto ({llm})"))
         } else {
             (named.clone(), format!("--judge {named}"))
         };
-        let judge = self
-            .load_language_model(&spec, false, access)
-            .and_then(|loaded| loaded.judge(by));
+        let loaded = if spec.is_builtin() {
+            self.load_rewriter(access)
+        } else {
+            self.load_language_model(&spec, false, access)
+        };
+        let judge = loaded.and_then(|loaded| loaded.judge(by));
         self.judge = Some(judge.map_err(|e| e.context(whose))?);
         Ok(())
     }
@@ -189,7 +219,7 @@ impl Models {
         let loaded = match &spec.target {
             Target::Builtin | Target::Automatic => {
                 let model = builtin::infill(spec.infill()?)?;
-                self.records.extend(shipped("builtin/infill/"));
+                self.records.extend(shipped(builtin::Model::Infill));
                 Loaded::Infill(Arc::new(model))
             }
             Target::Server(address) => {
@@ -207,6 +237,7 @@ impl Models {
                     Loaded::Infill(Arc::new(Infill::of(checkpoint, spec.infill()?)?))
                 } else {
                     let options = generate::Options {
+                        instructed: true,
                         chat: spec.chat()?,
                         memory: access.memory,
                         logit_moments: resolved.card.and_then(|card| card.logit_moments),
@@ -235,19 +266,16 @@ impl Models {
         Ok((checkpoint, resolved))
     }
 
-    /// What a mechanism that rewrites so is built from, on a data set of these distinct texts.
+    /// What mechanisms are built from, on a data set of these distinct texts.
     #[must_use]
-    pub fn context(&self, rewriter: Rewriter, texts: Arc<[String]>) -> Context {
-        let generator = match rewriter {
-            Rewriter::InstructedGenerator => &self.instructed,
-            _ => &self.generator,
-        };
+    pub fn context(&self, texts: Arc<[String]>) -> Context {
         Context {
             texts,
             tokens: self.tokens.clone(),
             encoder: self.encoder.clone(),
-            generator: generator.as_ref().map(Loaded::generator),
-            language_model: self.instructed.as_ref().and_then(Loaded::language_model),
+            generator: self.generator.as_ref().map(Loaded::generator),
+            sampler: self.language.as_ref().map(Loaded::generator),
+            language_model: self.language.as_ref().and_then(Loaded::language_model),
         }
     }
 
@@ -267,13 +295,17 @@ impl Models {
     }
 }
 
-/// The model that `name` names in the store, ready to be loaded, and its card's values.
+/// The language model that `name` names in the store, or `builtin`.
 ///
 /// # Errors
 /// Those of the store and of opening the files.
-pub fn stored_model(name: &str, chat: bool, access: &Access) -> Result<LocalModel> {
+pub fn language_model(name: &str, chat: bool, access: &Access) -> Result<LocalModel> {
+    if name == "builtin" {
+        return builtin::rewriter(access.memory);
+    }
     let resolved = Store::open(store_options(access))?.resolve(name)?;
     let options = generate::Options {
+        instructed: true,
         chat,
         memory: access.memory,
         logit_moments: None,
@@ -299,18 +331,18 @@ fn check(spec: &Spec, loaded: &Loaded, needs: &[(&str, Rewriter)]) -> Result<()>
     for (mechanism, need) in needs {
         let (served, what) = match need {
             Rewriter::Nothing | Rewriter::Generator => (true, ""),
-            Rewriter::InstructedGenerator => (
+            Rewriter::Sampler => (
                 !matches!(loaded, Loaded::Infill(_)),
-                "a language model that follows instructions",
+                "a language model, which generates",
             ),
-            Rewriter::LanguageModel => (
+            Rewriter::LanguageModel | Rewriter::Any => (
                 matches!(loaded, Loaded::Local(_)),
                 "a language model whose logits can be seen, which a server does not show",
             ),
         };
         if !served {
             return Err(Error::usage(format!(
-                "'{mechanism}' needs {what}, and --llm {spec} is none. Take for example --llm smollm2-135m (`teda models pull smollm2-135m` fetches it, `teda models list` shows others)"
+                "'{mechanism}' needs {what}, and --llm {spec} is none. Take --llm builtin, or for example --llm smollm2-135m (`teda models pull smollm2-135m` fetches it, `teda models list` shows others)"
             )));
         }
     }
@@ -319,7 +351,7 @@ fn check(spec: &Spec, loaded: &Loaded, needs: &[(&str, Rewriter)]) -> Result<()>
 
 fn only_infills() -> Error {
     Error::usage(
-        "a model that fills gaps cannot judge; take a language model or a server, for example --judge smollm2-135m (`teda models pull smollm2-135m` fetches it)",
+        "a model that fills gaps cannot judge; take --judge builtin, a language model or a server, for example --judge smollm2-135m (`teda models pull smollm2-135m` fetches it)",
     )
 }
 
@@ -337,10 +369,9 @@ pub fn device() -> &'static str {
     Backend::best().name()
 }
 
-fn shipped(prefix: &str) -> Vec<ModelRecord> {
-    builtin::digests()
+fn shipped(model: builtin::Model) -> Vec<ModelRecord> {
+    builtin::digests(model)
         .into_iter()
-        .filter(|(name, _)| name.starts_with(prefix))
         .map(|(name, sha256)| ModelRecord {
             name: name.to_owned(),
             source: "ships in the binary".to_owned(),

@@ -111,6 +111,8 @@ pub struct Series {
     pub lambda: f64,
     /// Whether the corpus holds whole sets, one of which is drawn, and no single texts.
     pub in_sets: bool,
+    /// Whether trials hold how likely their releases are under the mechanism.
+    pub white_box: bool,
     /// What the mechanism claims between the texts of this audit.
     pub claim: Option<Privacy>,
     /// The node of the seed tree whose children are the trials.
@@ -267,7 +269,7 @@ impl<'a> Build<'a> {
         Ok(Self {
             config,
             settings: config.settings(entry)?,
-            context: models.context(entry.rewriter, corpus.texts.clone()),
+            context: models.context(corpus.texts.clone()),
             corpus,
             index,
             entry,
@@ -279,6 +281,13 @@ impl<'a> Build<'a> {
         let mechanism = self
             .entry
             .instance(&self.context, epsilon, &self.settings)?;
+        let white_box = self.config.white_box()?;
+        if white_box && mechanism.likelihood().is_none() {
+            return Err(Error::usage(format!(
+                "'{}' cannot say how likely a release is, which the attack 'likelihood-ratio' and the white-box estimators need: take others for it",
+                self.entry.name
+            )));
+        }
         let count = || range_of(&*mechanism, &self.corpus.texts);
         let lengths = *self.lengths.get_or_init(count);
         let neighbours = self.config.neighbours;
@@ -307,6 +316,7 @@ impl<'a> Build<'a> {
             k,
             lambda,
             in_sets: neighbours == Neighbours::OneToken,
+            white_box,
             claim,
             seed,
         })

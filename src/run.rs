@@ -130,7 +130,7 @@ impl Prepared {
         manifest.cells = cell_plans(&self.config, &self.plan);
         manifest.save(directory.path())?;
         let journal = Journal::create(directory.path())?;
-        let state = State::new(&self.plan, self.config.trial_range().start);
+        let state = State::new(&manifest.cells, self.config.trial_range())?;
         self.go_on(directory.path(), manifest, journal, state, pace)
     }
 
@@ -155,13 +155,15 @@ impl Prepared {
             .series
             .iter()
             .enumerate()
-            .map(|(series, _)| state.tallies[self.plan.cell(series, 0)].trials())
+            .map(|(series, _)| state.counts[self.plan.cell(series, 0)].tally.trials())
             .sum();
         let resumed = done > 0;
         let total = (trials.end - trials.start) * self.plan.series.len() as u64;
         let progress = Progress::new(total, done, pace.quiet);
         let driver = Driver {
             plan: &self.plan,
+            cells: &manifest.cells,
+            until: self.config.until,
             attacks: &attacks,
             trials,
             batch: pace.batch,
@@ -185,7 +187,7 @@ impl Prepared {
             .iter()
             .map(|s| (!resumed).then_some(*s))
             .collect();
-        let cells = finish::write(directory, journal, &mut manifest, &state.tallies, &seconds)?;
+        let cells = finish::write(directory, journal, &mut manifest, &state.counts, &seconds)?;
         Ok(Ended::Complete(directory.to_owned(), cells))
     }
 
@@ -247,7 +249,7 @@ pub fn mechanism(config: &Config, access: &Access) -> Result<Box<dyn Mechanism>>
     let entry = registry::entry(&config.mechanisms[0])?;
     let epsilon = config.epsilons.as_ref().map(|epsilons| epsilons[0]);
     entry.instance(
-        &models.context(entry.rewriter, dataset.texts.into()),
+        &models.context(dataset.texts.into()),
         epsilon,
         &config.settings(entry)?,
     )
@@ -294,7 +296,7 @@ pub fn resume(directory: &Path, access: &Access, pace: &Pace<'_>) -> Result<Ende
             ));
         }
     }
-    let mut state = State::new(&prepared.plan, prepared.config.trial_range().start);
+    let mut state = State::new(&manifest.cells, prepared.config.trial_range())?;
     let journal = trials::resume(directory, |row| state.replay(&row))?;
     prepared.go_on(directory, manifest, journal, state, pace)
 }

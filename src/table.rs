@@ -48,7 +48,7 @@ pub fn render(cells: &[Cell]) -> String {
 fn sentences(cells: &[Cell]) -> String {
     explanation::telling(cells)
         .into_iter()
-        .map(|cell| format!("\n{}: {}.", cell.verdict, cell.explanation))
+        .map(|cell| format!("\n{}", explanation::with_verdict(cell)))
         .collect::<String>()
         + "\n"
 }

@@ -1,7 +1,9 @@
 //! One batch of trials of a series: candidates → secret → release → scores → guess.
 
 use teda_core::sampling::TransitionSampler;
-use teda_core::{Answer, Attack, Error, Observation, Query, Release, Result, Role, Seed};
+use teda_core::{
+    Answer, Attack, Error, Likelihood, Observation, Query, Release, Result, Role, Seed, grouped,
+};
 
 use crate::plan::{Corpus, Series};
 
@@ -30,6 +32,8 @@ pub struct Trial {
     pub release: String,
     /// Why there is none.
     pub failure: Option<String>,
+    /// ln P(release | candidate) under the mechanism, where the run asks for it and there is a release.
+    pub log_likelihoods: Vec<f64>,
     /// One guess an attack.
     pub guesses: Vec<Guess>,
 }
@@ -69,19 +73,26 @@ pub fn run(
             releases.len()
         )));
     }
+    let likelihood = series.mechanism.likelihood().filter(|_| series.white_box);
+    let likelihoods = match likelihood {
+        Some(likelihood) => log_likelihoods(likelihood, series.k, corpus, &sets, &releases)?,
+        None => vec![Vec::new(); releases.len()],
+    };
     let guesses: Vec<Vec<Guess>> = attacks
         .iter()
-        .map(|attack| guess(series, &**attack, &numbers, &sets, &releases))
+        .map(|attack| guess(series, &**attack, &numbers, &sets, &releases, &likelihoods))
         .collect::<Result<_>>()?;
     Ok(releases
         .into_iter()
+        .zip(likelihoods)
         .enumerate()
-        .map(|(row, release)| Trial {
+        .map(|(row, (release, log_likelihoods))| Trial {
             number: numbers.start + row as u64,
             candidates: sets[row * series.k..][..series.k].to_vec(),
             secret: secrets[row],
             failure: failure(&release),
             release: release.text,
+            log_likelihoods,
             guesses: guesses.iter().map(|attack| attack[row].clone()).collect(),
         })
         .collect())
@@ -113,6 +124,34 @@ fn failure(release: &Release) -> Option<String> {
     release.failure.clone().or_else(empty)
 }
 
+/// ln P(release | candidate) of every trial's candidates; none for a trial without a release or of whose
+/// release the mechanism cannot tell.
+fn log_likelihoods(
+    likelihood: &dyn Likelihood,
+    k: usize,
+    corpus: &Corpus,
+    sets: &[usize],
+    releases: &[Release],
+) -> Result<Vec<Vec<f64>>> {
+    let pairs: Vec<(&str, &str)> = sets
+        .chunks(k)
+        .zip(releases)
+        .flat_map(|(set, release)| {
+            let texts = set.iter().map(|text| &corpus.texts[*text][..]);
+            texts.map(|text| (&release.text[..], text))
+        })
+        .collect();
+    let answers = grouped(likelihood.log_likelihood(&pairs)?, releases.len());
+    Ok(answers
+        .into_iter()
+        .zip(releases)
+        .map(|(answer, release)| match (answer, failure(release)) {
+            (Ok(values), None) => values,
+            _ => Vec::new(),
+        })
+        .collect())
+}
+
 /// One attack's guesses. Trials without a release are not shown to it.
 fn guess(
     series: &Series,
@@ -120,6 +159,7 @@ fn guess(
     numbers: &std::ops::Range<u64>,
     sets: &[usize],
     releases: &[Release],
+    likelihoods: &[Vec<f64>],
 ) -> Result<Vec<Guess>> {
     let seed = |row: usize, role| series.seed.role(numbers.start + row as u64, role);
     let shown: Vec<usize> = (0..releases.len())
@@ -130,6 +170,7 @@ fn guess(
         .map(|row| Observation {
             candidates: &sets[row * series.k..][..series.k],
             release: &releases[*row].text,
+            log_likelihoods: &likelihoods[*row],
             seed: seed(*row, Role::Attack),
         })
         .collect();

@@ -65,12 +65,16 @@ fn releases_follow_the_exact_probabilities() {
         tokens: encoder.clone(),
         encoder,
         generator: None,
+        sampler: None,
         language_model: Some(Arc::new(model())),
     };
     let entry = registry::entry("dp-prompt").unwrap();
     let set = [("clip_low", CLIP.0), ("clip_high", CLIP.1), ("length", 2.0)];
     let settings = entry
-        .settings(None, &set.map(|(name, value)| (name.to_owned(), value)))
+        .settings(
+            None,
+            &set.map(|(name, value)| (name.to_owned(), value.to_string())),
+        )
         .unwrap();
     for epsilon in [2.0, 25.0] {
         let mechanism = entry.instance(&context, Some(epsilon), &settings).unwrap();

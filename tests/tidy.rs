@@ -53,7 +53,7 @@ fn mechanisms_attacks_and_estimators_document_themselves() {
             vec!["# Definition", "# Threat model", "# Source"],
         ),
         (
-            entries("core/src/estimator", "impl Estimator for"),
+            entries("core/src/estimator", ": Estimator = Estimator {"),
             vec!["# Definition", "# Source"],
         ),
     ];
@@ -131,12 +131,12 @@ fn dependencies_point_one_way() {
 
 /// What ships of the models stays small enough for the repository and the binary.
 #[test]
-fn built_in_models_fit_in_twelve_megabytes() {
+fn built_in_models_fit_in_twenty_megabytes() {
     let mut bytes = 0;
-    for model in ["encoder", "infill"] {
+    for model in ["encoder", "infill", "rewriter"] {
         for entry in fs::read_dir(root().join("models/builtin").join(model)).unwrap() {
             bytes += entry.unwrap().metadata().unwrap().len();
         }
     }
-    assert!(bytes > 0 && bytes <= 12_000_000, "{bytes} bytes");
+    assert!(bytes > 0 && bytes <= 20_000_000, "{bytes} bytes");
 }

@@ -12,9 +12,10 @@ use teda_models::http::Budget;
 
 use super::Outcome;
 use super::output::{self, Format, print, table};
-use crate::config::Config;
+use crate::config::{ANYTIME, Config, TEDA};
 use crate::models::Access;
 use crate::run::{Ended, Pace, Prepared, resume};
+use crate::until::Until;
 
 /// Measures an empirical epsilon: who can tell which of k texts was rewritten?
 ///
@@ -83,14 +84,17 @@ pub struct Arguments {
         allow_hyphen_values = true
     )]
     delta: f64,
-    /// How the bound is computed (see `teda list estimators`)
-    #[arg(long, value_name = "NAME", default_value = "teda")]
-    estimator: String,
+    /// How the bound is computed (see `teda list estimators`); teda when left out, anytime with --until
+    #[arg(long, value_name = "NAME")]
+    estimator: Option<String>,
+    /// Stops a cell when its claim is refuted or will not be (`decided`), or when its interval is narrow
+    /// enough (`width=0.1`), and at --trials at the latest; the result is valid all the same
+    #[arg(long, value_name = "RULE", default_value = "trials")]
+    until: Until,
     #[command(flatten)]
     model: ModelArguments,
-    /// Language model that the attack `llm` judges with: auto (that of --llm, smollm2-135m where that is
-    /// auto or builtin), a model of `teda models list`, a repository of the hub, a path, or a server; and
-    /// how: :by=likelihood (of the release, given each candidate; what a model in the process does) or
+    /// Language model that the attack `llm` judges with: auto (that of --llm), builtin, a model of
+    /// `teda models list`, a repository of the hub, a path, or a server; and how: :by=likelihood (of the release, given each candidate; what a model in the process does) or
     /// :by=prompt (asked which candidate, in TeDA's words; what a server does)
     #[arg(long, value_name = "MODEL", default_value = "auto")]
     judge: String,
@@ -106,7 +110,7 @@ pub struct Arguments {
         long,
         value_name = "RUN",
         conflicts_with_all = ["mech", "epsilon", "dataset", "split", "limit", "min_words", "max_words",
-            "attack", "k", "lambda", "neighbours", "trials", "alpha", "delta", "estimator", "set",
+            "attack", "k", "lambda", "neighbours", "trials", "alpha", "delta", "estimator", "until", "set",
             "preset", "seed", "encoder", "llm", "judge", "shard", "out", "dry_run"]
     )]
     resume: Option<PathBuf>,
@@ -181,7 +185,7 @@ impl DataArguments {
 pub struct ModelArguments {
     /// Sets a mechanism's parameter (repeatable; see `teda list mechanisms`)
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = parse_setting)]
-    pub set: Vec<(String, f64)>,
+    pub set: Vec<(String, String)>,
     /// A named set of parameter values, such as `paper`
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
@@ -192,10 +196,10 @@ pub struct ModelArguments {
     /// server (http://…/v1?model=NAME)
     #[arg(long, value_name = "MODEL", default_value = "builtin")]
     pub encoder: String,
-    /// Language model that mechanisms rewrite with: auto (builtin where it can serve, else smollm2-135m),
-    /// builtin (or builtin:mask=SHARE,rounds=N), a model of `teda models list` (:chat=no leaves its chat
-    /// template out), a repository of the hub, a path, or a server
-    #[arg(long, value_name = "MODEL", default_value = "auto")]
+    /// Language model that mechanisms rewrite with: builtin (one that fills gaps and one that generates;
+    /// builtin:mask=SHARE,rounds=N for the former), a model of `teda models list` (:chat=no leaves its
+    /// chat template out), a repository of the hub, a path, or a server
+    #[arg(long, value_name = "MODEL", default_value = "builtin")]
     pub llm: String,
     #[command(flatten)]
     access: AccessArguments,
@@ -259,7 +263,8 @@ impl ModelArguments {
             trials: 1,
             alpha: 0.01,
             delta: 0.0,
-            estimator: "teda".into(),
+            estimator: TEDA.into(),
+            until: Until::Trials,
             seed: self.seed,
             llm: self.llm.clone(),
             encoder: self.encoder.clone(),
@@ -316,14 +321,11 @@ fn parse_shard(text: &str) -> std::result::Result<(u32, u32), String> {
     }
 }
 
-fn parse_setting(text: &str) -> std::result::Result<(String, f64), String> {
+fn parse_setting(text: &str) -> std::result::Result<(String, String), String> {
     let (name, value) = text
         .split_once('=')
         .ok_or_else(|| format!("'{text}': write NAME=VALUE, such as tau=0.9"))?;
-    let value = value
-        .parse()
-        .map_err(|_| format!("'{text}': '{value}' is no number"))?;
-    Ok((name.to_owned(), value))
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 impl Arguments {
@@ -379,13 +381,23 @@ impl Arguments {
             trials: self.trials,
             alpha: self.alpha,
             delta: self.delta,
-            estimator: self.estimator.clone(),
+            estimator: self.estimator(),
+            until: self.until,
             judge: self.judge.clone(),
             shard: self.shard,
             ..self
                 .model
                 .config(self.mechanisms(), self.epsilon.clone(), datasets)
         }
+    }
+
+    /// The estimator asked for, else the one that fits.
+    fn estimator(&self) -> String {
+        let fitting = match self.until {
+            Until::Trials => TEDA,
+            Until::Decided | Until::Width(_) => ANYTIME,
+        };
+        self.estimator.clone().unwrap_or_else(|| fitting.to_owned())
     }
 
     /// The mechanisms by name, `all` spelled out.

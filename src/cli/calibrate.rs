@@ -8,7 +8,7 @@ use teda_datasets::Request;
 
 use super::audit::AccessArguments;
 use super::output::print;
-use crate::models::stored_model;
+use crate::models::language_model;
 
 /// Measures a language model's logits on public text and proposes bounds for clipping.
 ///
@@ -18,7 +18,7 @@ use crate::models::stored_model;
 /// private text depends on it.
 #[derive(Args)]
 pub struct Arguments {
-    /// Short name, repository or path
+    /// builtin, short name, repository or path
     #[arg(value_name = "MODEL")]
     model: String,
     /// Public texts (as of `teda audit`)
@@ -34,12 +34,27 @@ pub struct Arguments {
     access: AccessArguments,
 }
 
-/// Count, sum and sum of squares.
+/// Count, sum and sum of squares in units of 2⁻³²: whole numbers add up to the same in any order of threads.
 #[derive(Default)]
 struct Moments {
     count: u64,
-    sum: f64,
-    squares: f64,
+    sum: i128,
+    squares: i128,
+}
+
+/// Units of [`Moments`] in 1.
+const UNITS: f64 = (1_u64 << 32) as f64;
+
+impl Moments {
+    /// Mean and standard deviation.
+    fn normal(&self) -> (f64, f64) {
+        let per_logit = |sum: i128| sum as f64 / UNITS / self.count as f64;
+        let mean = per_logit(self.sum);
+        (
+            mean,
+            (per_logit(self.squares) - mean * mean).max(0.0).sqrt(),
+        )
+    }
 }
 
 impl Arguments {
@@ -52,14 +67,12 @@ impl Arguments {
             max_words: None,
         };
         let dataset = teda_datasets::load(&request, &mut std::io::stdin())?;
-        let model = stored_model(&self.model, !self.no_chat, &self.access.access(false))?;
-        let moments = measure(&model, &dataset.texts)?;
-        let count = moments.count as f64;
-        let mean = moments.sum / count;
-        let deviation = (moments.squares / count - mean * mean).max(0.0).sqrt();
+        let model = language_model(&self.model, !self.no_chat, &self.access.access(false))?;
+        let (moments, failed) = measure(&model, &dataset.texts)?;
+        let (mean, deviation) = moments.normal();
         let high = mean + 4.0 * deviation;
         print(&format!(
-            "{}: μ = {mean:.6}, σ = {deviation:.6} over {} logits ({} texts of {})\n(μ, μ + 4σ): --set clip_low={mean:.6},clip_high={high:.6}\n",
+            "{}: μ = {mean:.6}, σ = {deviation:.6} over {} logits ({} texts of {}, {failed} too long for the model)\n(μ, μ + 4σ): --set clip_low={mean:.6},clip_high={high:.6}\n",
             self.model,
             moments.count,
             dataset.texts.len(),
@@ -68,13 +81,16 @@ impl Arguments {
     }
 }
 
-fn measure(model: &dyn LanguageModel, texts: &[String]) -> Result<Moments> {
+/// The moments over all texts, and how many the model could not continue.
+fn measure(model: &dyn LanguageModel, texts: &[String]) -> Result<(Moments, usize)> {
     let prompt = Prompt::new("Document : {}\nParaphrase of the document :");
     let moments = Mutex::new(Moments::default());
     let choose = |logits: &mut [f32], stream: &mut Stream| {
+        let units = |x: f64| (x * UNITS).round() as i128;
         let numbers = logits.iter().map(|x| f64::from(*x));
-        let (sum, squares) =
-            numbers.fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+        let (sum, squares) = numbers.fold((0, 0), |(sum, squares), x| {
+            (sum + units(x), squares + units(x * x))
+        });
         let mut all = moments.lock().expect("no thread panics with it");
         all.count += logits.len() as u64;
         all.sum += sum;
@@ -89,15 +105,17 @@ fn measure(model: &dyn LanguageModel, texts: &[String]) -> Result<Moments> {
             text,
             seed: Seed::root(0).named("calibrate").at(index),
             longest: Longest::AsPrompt,
+            banned: &[],
         })
         .collect();
-    let failed = model.generate(&prompt, &lanes, &choose)?;
-    if let Some(reason) = failed.into_iter().find_map(std::result::Result::err) {
-        return Err(Error::failed(format!(
-            "a text cannot be continued: {reason}"
-        )));
+    let answers = model.generate(&prompt, &lanes, &choose)?;
+    let reasons: Vec<&String> = answers.iter().filter_map(|a| a.as_ref().err()).collect();
+    if reasons.len() == answers.len() {
+        let reason = reasons.first().map_or("there is none", |reason| reason);
+        return Err(Error::failed(format!("no text can be continued: {reason}")));
     }
-    moments
+    let moments = moments
         .into_inner()
-        .map_err(|_| Error::failed("the measurement stopped half-way"))
+        .map_err(|_| Error::failed("the measurement stopped half-way"))?;
+    Ok((moments, reasons.len()))
 }

@@ -61,15 +61,8 @@ fn list_mechanisms() -> String {
             details += &format!("  --llm    {what}\n");
         }
         for p in entry.parameters {
-            details += &format!(
-                "  --set {}={}   {} ({} to {}{})\n",
-                p.name,
-                p.default,
-                p.meaning,
-                p.least,
-                p.greatest,
-                if p.whole { ", whole" } else { "" }
-            );
+            let (name, default, meaning) = (p.name, p.default(), p.meaning);
+            details += &format!("  --set {name}={default}   {meaning} ({})\n", p.takes());
         }
         for (preset, values) in entry.presets {
             let values: Vec<String> = values.iter().map(|(n, v)| format!("{n}={v}")).collect();
@@ -91,7 +84,7 @@ fn list_attacks() -> String {
 fn list_estimators() -> String {
     let mut overview = table(["estimator", "what it bounds epsilon by", "spends"]);
     for entry in estimator::ALL {
-        overview.add_row([entry.name(), entry.summary(), entry.spends()]);
+        overview.add_row([entry.name, entry.summary, entry.spends]);
     }
     lines(&overview)
 }

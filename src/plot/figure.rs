@@ -14,6 +14,8 @@ pub struct Options {
     pub title: String,
     /// What the run was: data set, k, λ, trials, attack.
     pub subtitle: String,
+    /// What the audit found, a sentence each, the most telling first.
+    pub findings: Vec<String>,
     /// What one nominal ε is spent on, as the x axis says it: `text`, `token`, `triple`.
     pub unit: String,
     /// Confidence that the y axis states, in (0, 1): 0.99 is `99 %`.
@@ -90,6 +92,7 @@ mod tests {
         Options {
             title: "Empirical against nominal ε".into(),
             subtitle: "snips · k = 2".into(),
+            findings: vec!["violation: it leaks.".into()],
             unit: "text".into(),
             confidence: 0.99,
         }
@@ -167,6 +170,7 @@ mod tests {
             "width=\"1200\" height=\"800\"",
             "Empirical against nominal ε",
             "snips · k = 2",
+            "violation: it leaks.",
             "krr &lt;exact&gt;",
             "identity",
             "nominal ε (unit: text)",
@@ -216,6 +220,7 @@ mod tests {
             let options = Options {
                 title: long.clone(),
                 subtitle: long.clone(),
+                findings: vec![long.clone(); 5],
                 ..options()
             };
             let (svg, _) = drawn(&case, &options);

@@ -8,7 +8,7 @@ use super::figure::{Options, Point, Series};
 use super::font;
 use super::labels::{self, Label};
 use super::legend::{Legend, Sample};
-use super::style::{AXIS_TITLE, MARGIN, MUTED, SIZE, SMALL, SUBTITLE, Style, TITLE};
+use super::style::{AXIS_TITLE, FINDING_LINE, MARGIN, MUTED, SIZE, SMALL, SUBTITLE, Style, TITLE};
 use teda_core::Verdict;
 
 /// Greatest width of a label at the right edge.
@@ -17,12 +17,15 @@ const LABEL_LIMIT: f64 = 230.0;
 const LEAST_HEIGHT: f64 = 300.0;
 /// Ceilings drawn one by one; of more, the lowest and the highest.
 const CEILINGS: usize = 3;
+/// Findings that are shown; of more, how many are not.
+const FINDINGS: usize = 3;
 
 /// Everything placed, ready to be drawn on any canvas.
 pub struct Figure<'a> {
     pub options: &'a Options,
     pub title: Vec<String>,
     pub subtitle: Vec<String>,
+    pub findings: Vec<String>,
     pub left: f64,
     pub right: f64,
     pub top: f64,
@@ -49,9 +52,11 @@ impl<'a> Figure<'a> {
         let (width, height) = (f64::from(SIZE.0), f64::from(SIZE.1));
         let title = font::wrap(&options.title, TITLE, width - 2.0 * MARGIN, 2);
         let subtitle = font::wrap(&options.subtitle, SUBTITLE, width - 2.0 * MARGIN, 2);
+        let findings = findings(&options.findings, width - 2.0 * MARGIN);
         let top = MARGIN
             + title.len() as f64 * TITLE * 1.25
             + subtitle.len() as f64 * SUBTITLE * 1.35
+            + findings.len() as f64 * FINDING_LINE
             + 18.0;
         let points = || series.iter().flat_map(|s| &s.points);
         let grid: Vec<f64> = points().filter_map(|p| p.nominal).collect();
@@ -111,6 +116,7 @@ impl<'a> Figure<'a> {
             options,
             title,
             subtitle,
+            findings,
             left,
             right,
             top,
@@ -128,6 +134,19 @@ impl<'a> Figure<'a> {
             legend,
         }
     }
+}
+
+/// The first findings in lines of at most `width`, two a sentence.
+fn findings(sentences: &[String], width: f64) -> Vec<String> {
+    let (shown, more) = sentences.split_at(sentences.len().min(FINDINGS));
+    let mut lines: Vec<String> = shown
+        .iter()
+        .flat_map(|sentence| font::wrap(sentence, SMALL, width, 2))
+        .collect();
+    if !more.is_empty() {
+        lines.push(format!("… and {} more in the table", more.len()));
+    }
+    lines
 }
 
 /// The title of the y axis, in two lines if one is longer than the axis.

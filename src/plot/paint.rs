@@ -5,8 +5,8 @@ use super::curve::{self, Place};
 use super::labels;
 use super::layout::Figure;
 use super::style::{
-    AXIS_TITLE, CEILING_DASH, DIAGONAL_DASH, GRID, INK, LINE, MARGIN, MUTED, REFERENCE, SIZE,
-    SMALL, SUBTITLE, TITLE, WHITE,
+    AXIS_TITLE, CEILING_DASH, DIAGONAL_DASH, FINDING_LINE, GRID, INK, LINE, MARGIN, MUTED,
+    REFERENCE, SIZE, SMALL, SUBTITLE, TITLE, WHITE,
 };
 use teda_core::Result;
 
@@ -72,6 +72,10 @@ impl Figure<'_> {
                 MUTED,
                 Anchor::Start,
             )?;
+        }
+        for line in &self.findings {
+            y += FINDING_LINE;
+            canvas.text(line, (MARGIN, y), SMALL, INK, Anchor::Start)?;
         }
         Ok(())
     }

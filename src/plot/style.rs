@@ -20,6 +20,8 @@ pub const AXIS_TITLE: f64 = 17.0;
 pub const SMALL: f64 = 14.5;
 /// From one line of small text to the next.
 pub const SMALL_LINE: f64 = 20.0;
+/// From one line of the findings to the next.
+pub const FINDING_LINE: f64 = 18.0;
 
 /// Width of a series' line.
 pub const LINE: f64 = 2.4;

@@ -168,3 +168,35 @@ fn candidates_made_from_the_private_text_refute_the_claim() {
     }
     assert_eq!(cells.len(), 2);
 }
+
+/// DP-Prompt's known defects, each where it can show, with the sound twin beside it: tokens left out
+/// tell which were likely; temperature alone does not bound a logit.
+#[test]
+fn broken_decoding_is_a_violation_and_its_sound_twin_is_consistent() {
+    let sandbox = Sandbox::new();
+    for (broken, set, epsilon) in [
+        ("dp-prompt-topk", "length=8", "0.1"),
+        (
+            "dp-prompt-unclipped",
+            "length=4,clip_low=0,clip_high=0.1",
+            "0.25",
+        ),
+    ] {
+        let mechanisms = format!("{broken},dp-prompt");
+        let cells = sandbox.cells(&[
+            "audit",
+            "--mech",
+            &mechanisms,
+            "--set",
+            set,
+            "--epsilon",
+            epsilon,
+            "--attack",
+            "llm",
+            "--trials",
+            "500",
+        ]);
+        let verdicts: Vec<&serde_json::Value> = cells.iter().map(|c| &c["verdict"]).collect();
+        assert_eq!(verdicts, ["violation", "consistent"], "{cells:?}");
+    }
+}

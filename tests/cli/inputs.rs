@@ -128,9 +128,9 @@ fn judges_that_cannot_judge_are_refused() {
         )
     };
     audit(
-        "builtin",
+        "builtin:by=prompt",
         2,
-        &["--judge builtin", "cannot judge", "smollm2-135m"],
+        &["--judge builtin", "follows no instructions", "smollm2-135m"],
     );
     audit(
         &fixture("roberta"),
@@ -146,7 +146,10 @@ fn judges_that_cannot_judge_are_refused() {
     audit("smollm2-135m:bye=ear", 2, &["bye", "chat"]);
     audit("", 2, &["--judge", "names no model"]);
     // A wrong name is a mistake even where nothing would use it.
-    for (judge, said) in [("gpt", "Did you mean 'gpt2'?"), ("builtin", "cannot judge")] {
+    for (judge, said) in [
+        ("gpt", "Did you mean 'gpt2'?"),
+        ("builtin:mask=0.3", "takes none"),
+    ] {
         refused(&s, &["audit", "--mech", "em", "--judge", judge], 2, &[said]);
     }
 }
@@ -228,7 +231,7 @@ fn numbers_out_of_range_are_refused_with_their_value() {
         &s,
         &["audit", "--mech", "privrewrite", "--set", "tau=high"],
         2,
-        &["'high' is no number"],
+        &["tau = high", "a number from 0.6 to 1"],
     );
     refused(
         &s,

@@ -172,6 +172,8 @@ fn the_judge_that_is_not_there_is_named_with_what_to_do() {
         "identity",
         "--attack",
         "llm",
+        "--judge",
+        "smollm2-135m",
         "--offline",
     ];
     let output = sandbox
@@ -183,10 +185,7 @@ fn the_judge_that_is_not_there_is_named_with_what_to_do() {
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
-    for part in [
-        "--judge auto (smollm2-135m)",
-        "teda models pull smollm2-135m",
-    ] {
+    for part in ["--judge smollm2-135m", "teda models pull smollm2-135m"] {
         assert!(said.contains(part), "{said}");
     }
 }

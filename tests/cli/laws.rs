@@ -5,18 +5,15 @@ use std::time::{Duration, Instant};
 
 use crate::sandbox::{Sandbox, read, text};
 
-/// Every mechanism that needs nothing but the binary, at one small setting: short texts of the default
-/// data set.
+/// The whole registry on the models in the binary, at one small setting: short texts of the default data
+/// set.
 const BUILTIN: [&str; 15] = [
     "audit",
     "--mech",
-    concat!(
-        "privrewrite,privrewrite-naive,safedp-rewrite,safedp-rewrite-ns,em,word-perturb,",
-        "krr,krr-half-noise,em-half-noise,privrewrite-cosine,identity,constant"
-    ),
-    // SafeDP-Rewrite would make 50 rewrites a trial.
+    "all",
+    // SafeDP-Rewrite would make 50 rewrites a trial, DP-GTR 10.
     "--set",
-    "rounds=2",
+    "rounds=2,paraphrases=3",
     "--epsilon",
     "2",
     "--limit",
@@ -24,10 +21,12 @@ const BUILTIN: [&str; 15] = [
     "--trials",
     "150",
     "--attack",
-    "embedding,random",
+    "embedding,random,llm",
     "--k",
     "2",
 ];
+/// Its cells: mechanisms times attacks.
+const BUILTIN_CELLS: u32 = 17 * 3;
 
 /// Every mechanism that rewrites with a language model, and a judge, on tiny random checkpoints.
 const CHECKPOINTS: [&str; 19] = [
@@ -133,7 +132,7 @@ fn a_killed_run_resumes_to_the_same_bytes() {
     let table = audit(&sandbox, &BUILTIN, "whole", &[]);
     let rows = sandbox.bytes("whole", "trials.parquet");
     // Kill once the journal has grown to a share of its final rows, three shares in turn.
-    let expected_rows = 150 * 12 * 2;
+    let expected_rows = 150 * BUILTIN_CELLS;
     for share in [0.1, 0.5, 0.9] {
         let name = format!("killed-{share}");
         let arguments = [&BUILTIN[..], &["--quiet", "--out", &name, "--batch", "2"]].concat();
