@@ -114,11 +114,11 @@ pub fn rewriter(memory: usize) -> Result<LocalModel> {
 /// The shipped models by what they are, as [`digests`] lists their files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Model {
-    /// [`encoder`].
+    /// [`encoder()`].
     Encoder,
-    /// [`infill`].
+    /// [`infill()`].
     Infill,
-    /// [`rewriter`].
+    /// [`rewriter()`].
     Rewriter,
 }
 
