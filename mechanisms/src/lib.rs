@@ -1,7 +1,7 @@
 //! The rewriting mechanisms that can be audited, one file each, and the registry that names them.
 //!
 //! Privacy-critical lines (utility, sensitivity, noise, split of the budget) stand in the
-//! mechanism's own file with their derivation beside them.
+//! mechanism's own file with their derivation beside them. [`Exec`] runs a mechanism from outside.
 
 mod answer;
 mod constant;
@@ -12,6 +12,7 @@ mod dp_prompt_topk;
 mod dp_prompt_unclipped;
 mod em;
 mod em_half_noise;
+mod exec;
 mod identity;
 mod joint_exponential;
 mod keywords;
@@ -36,4 +37,5 @@ mod token_exponential;
 mod toy;
 mod word_perturb;
 
+pub use exec::{Exec, Options as ExecOptions};
 pub use registry::{Context, Entry, Kind, Rewriter};

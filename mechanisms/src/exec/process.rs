@@ -1,0 +1,196 @@
+//! One running process: queries in, answers out, and its end.
+
+use std::io;
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use teda_core::{Answer, Query};
+
+use super::pipes::{self, Tail, wait_until};
+use super::{platform, protocol};
+
+/// How long a process may take to end by itself once its standard input is closed.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Why answers are missing.
+#[derive(Debug)]
+pub enum Fault {
+    /// The process closed its standard output, as it does when it ends.
+    Ended,
+    /// No answer came in time.
+    Silent(Duration),
+    /// It wrote something that is no answer: what, as in "the process …".
+    Broken(String),
+}
+
+/// How a process ended.
+pub struct End {
+    /// As in "the process …".
+    pub what: String,
+    /// The end of its standard error.
+    pub stderr: String,
+}
+
+/// A process that answers queries.
+pub struct Process {
+    child: Child,
+    /// What is to be written to it; `None` once its standard input is closed.
+    input: Option<Sender<Vec<u8>>>,
+    output: Receiver<Vec<u8>>,
+    stderr: Tail,
+    /// Since when its standard input is closed.
+    closed: Option<Instant>,
+    /// The id of the first query of the group that it has now.
+    first: u64,
+    /// Which queries of this group have no answer yet.
+    pending: Vec<bool>,
+    /// How many these are.
+    left: usize,
+    answered: bool,
+}
+
+impl Process {
+    /// Starts `command`.
+    ///
+    /// # Errors
+    /// Where the platform's shell cannot be started.
+    pub fn start(command: &str) -> io::Result<Self> {
+        let mut child = platform::shell(command)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let stdin = child.stdin.take().expect("its standard input is piped");
+        let stdout = child.stdout.take().expect("its standard output is piped");
+        let stderr = child.stderr.take().expect("its standard error is piped");
+        Ok(Self {
+            child,
+            input: Some(pipes::writer(stdin)),
+            output: pipes::lines(stdout),
+            stderr: Tail::of(stderr),
+            closed: None,
+            first: 0,
+            pending: Vec::new(),
+            left: 0,
+            answered: false,
+        })
+    }
+
+    /// Whether it ever answered anything.
+    pub fn has_answered(&self) -> bool {
+        self.answered
+    }
+
+    /// Whether it owes no answer.
+    pub fn is_idle(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Gives it a group of queries, once it owes no answer. Ids go on from one group to the next: were
+    /// they used again, a second answer that comes late would be taken for another query's first.
+    pub fn send<'a>(&mut self, group: impl Iterator<Item = Query<'a>>, epsilon: Option<f64>) {
+        self.first += self.pending.len() as u64;
+        self.pending.clear();
+        let mut lines = Vec::new();
+        for (query, id) in group.zip(self.first..) {
+            protocol::write(&query, id, epsilon, &mut lines);
+            self.pending.push(true);
+        }
+        self.left = self.pending.len();
+        if let Some(input) = &self.input {
+            // Where nobody reads any more, the process has ended: its output says so.
+            let _ = input.send(lines);
+        }
+    }
+
+    /// The next answer and its query's place in the group; `None` once all are answered.
+    ///
+    /// # Errors
+    /// Where there will be no more answers.
+    pub fn receive(&mut self, timeout: Duration) -> Result<Option<(usize, Answer<String>)>, Fault> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let line = self
+            .output
+            .recv_timeout(timeout)
+            .map_err(|lack| match lack {
+                RecvTimeoutError::Timeout => Fault::Silent(timeout),
+                RecvTimeoutError::Disconnected => Fault::Ended,
+            })?;
+        self.accept(&line).map(Some).map_err(|lack| {
+            Fault::Broken(format!("wrote '{}', which {lack}", protocol::shown(&line)))
+        })
+    }
+
+    /// Takes an answer for the query that it names.
+    fn accept(&mut self, line: &[u8]) -> Result<(usize, Answer<String>), String> {
+        if line.len() > protocol::LONGEST {
+            return Err(format!("is longer than {} bytes", protocol::LONGEST));
+        }
+        let reply = protocol::read(line)?;
+        let asked = self.first + self.pending.len() as u64;
+        if reply.id >= asked {
+            return Err(format!(
+                "has the id of no query: so far they are below {asked}"
+            ));
+        }
+        let place = reply.id.checked_sub(self.first).map(|place| place as usize);
+        let Some(place) = place.filter(|place| self.pending[*place]) else {
+            return Err("is a second answer to one query".to_owned());
+        };
+        self.pending[place] = false;
+        self.left -= 1;
+        self.answered = true;
+        Ok((place, reply.answer))
+    }
+
+    /// Lets it read no more: a well-behaved process ends then.
+    pub fn close(&mut self) {
+        self.input = None;
+        self.closed.get_or_insert_with(Instant::now);
+    }
+
+    /// Ends it after `fault` and tells how it went.
+    pub fn end(mut self, fault: Fault) -> End {
+        self.close();
+        let what = match fault {
+            Fault::Ended => match self.wait() {
+                Some(status) => format!("ended ({status})"),
+                None => "closed its standard output".to_owned(),
+            },
+            Fault::Silent(time) => format!("gave no answer for {time:?}"),
+            Fault::Broken(what) => what,
+        };
+        self.kill();
+        let stderr = self.stderr.text(Instant::now() + GRACE);
+        End { what, stderr }
+    }
+
+    /// Its exit status, if it ends within its time of grace.
+    fn wait(&mut self) -> Option<ExitStatus> {
+        let until = self.closed.unwrap_or_else(Instant::now) + GRACE;
+        let mut status = None;
+        wait_until(until, || {
+            status = self.child.try_wait().ok().flatten();
+            status.is_some()
+        });
+        status
+    }
+
+    /// Ends it now, unless it has ended.
+    fn kill(&mut self) {
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            platform::kill(&mut self.child);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.close();
+        self.wait();
+        self.kill();
+    }
+}

@@ -1,0 +1,226 @@
+//! The lines that go between an audit and a process: one JSON object a query, one an answer.
+
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+use serde_json::ser::{Formatter, Serializer};
+use teda_core::{Answer, Query, Seed};
+
+/// Bytes of an answer's line at most.
+pub const LONGEST: usize = 10_000_000;
+
+/// What a process must do, for messages.
+pub const EXPECTED: &str = "For each line that it reads, the process must write one line \
+     {\"id\":…,\"text\":\"…\"} (or {\"id\":…,\"error\":\"…\"}) with the same id, flush its standard output \
+     and go on to the next; all else belongs on standard error";
+
+/// A query as a process reads it.
+#[derive(Serialize)]
+struct Line<'a> {
+    id: u64,
+    text: &'a str,
+    epsilon: Option<f64>,
+    seed: u64,
+}
+
+/// Appends the line of `query`.
+pub fn write(query: &Query<'_>, id: u64, epsilon: Option<f64>, lines: &mut Vec<u8>) {
+    let line = Line {
+        id,
+        text: query.text,
+        epsilon,
+        seed: number(&query.seed),
+    };
+    line.serialize(&mut Serializer::with_formatter(&mut *lines, Ascii))
+        .expect("strings and numbers are JSON, and memory takes all bytes");
+    lines.push(b'\n');
+}
+
+/// The seed as a process gets it: 53 bits, which every reader of JSON keeps exactly, even one whose
+/// only numbers are doubles. They tell nothing about the streams below `seed`.
+pub fn number(seed: &Seed) -> u64 {
+    let digest = seed.digest();
+    let (first, _) = digest.split_first_chunk().expect("a digest has 32 bytes");
+    u64::from_le_bytes(*first) >> 11
+}
+
+/// Escapes whatever is not ASCII, so that the encoding that a process expects does not matter.
+struct Ascii;
+
+impl Formatter for Ascii {
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        for character in fragment.chars() {
+            if character.is_ascii() {
+                writer.write_all(&[character as u8])?;
+            } else {
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    write!(writer, "\\u{unit:04x}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An answer that was read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The id that it names.
+    pub id: u64,
+    /// The release, or why there is none.
+    pub answer: Answer<String>,
+}
+
+/// The fields of an answer; others are the process' own business.
+#[derive(Deserialize)]
+struct Fields {
+    id: u64,
+    text: Option<String>,
+    error: Option<String>,
+}
+
+/// Reads an answer.
+///
+/// # Errors
+/// What is wrong with it, as in "the answer '…' …".
+pub fn read(line: &[u8]) -> Result<Reply, String> {
+    // Fields could be read from an array as well.
+    if !line.trim_ascii_start().starts_with(b"{") {
+        return Err("is no JSON object".to_owned());
+    }
+    let fields: Fields = serde_json::from_slice(line).map_err(|e| format!("is refused ({e})"))?;
+    let answer = match (fields.error, fields.text) {
+        (Some(reason), _) => Err(reason),
+        (None, Some(text)) => Ok(text),
+        (None, None) => return Err("has neither a text nor an error".to_owned()),
+    };
+    Ok(Reply {
+        id: fields.id,
+        answer,
+    })
+}
+
+/// The beginning of what a process wrote, fit for a terminal.
+pub fn shown(bytes: &[u8]) -> String {
+    const CHARACTERS: usize = 200;
+    // No character has more than four bytes: enough for one character too many.
+    let beginning = &bytes[..bytes.len().min(4 * (CHARACTERS + 1))];
+    let text = presentable(beginning);
+    let text = text.trim();
+    match text.char_indices().nth(CHARACTERS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// What a process wrote, without what could steer a terminal.
+pub fn presentable(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes)
+        .chars()
+        .map(|c| match c {
+            '\n' | '\t' => c,
+            '\r' => ' ',
+            c if c.is_control() => char::REPLACEMENT_CHARACTER,
+            c => c,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str, epsilon: Option<f64>) -> String {
+        let seed = Seed::root(5);
+        let mut lines = Vec::new();
+        write(&Query { text, seed }, 7, epsilon, &mut lines);
+        String::from_utf8(lines).unwrap()
+    }
+
+    #[test]
+    fn a_query_is_one_line_of_ascii_that_reads_back_as_it_was() {
+        let text = "a \"quote\"\n\r\n\0\u{7f}\u{2028} $(x) `y` \\ é 日 😀";
+        let line = line(text, Some(0.1));
+        assert!(line.is_ascii() && line.ends_with('\n') && line.matches('\n').count() == 1);
+        let value: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(value["id"], 7);
+        assert_eq!(value["text"], text);
+        assert_eq!(value["epsilon"], 0.1);
+        assert_eq!(value["seed"], number(&Seed::root(5)));
+    }
+
+    #[test]
+    fn without_an_epsilon_it_is_null() {
+        let seed = number(&Seed::root(5));
+        let expected = format!("{{\"id\":7,\"text\":\"x\",\"epsilon\":null,\"seed\":{seed}}}\n");
+        assert_eq!(line("x", None), expected);
+    }
+
+    /// Recorded results must never change: this number is part of the contract.
+    #[test]
+    fn seeds_are_pinned_and_exact_as_doubles() {
+        assert_eq!(number(&Seed::root(7).named("snips").at(3)), PINNED);
+        for i in 0..1000 {
+            assert!(number(&Seed::root(1).at(i)) < 1 << 53);
+        }
+    }
+    const PINNED: u64 = 2_224_122_668_781_807;
+
+    #[test]
+    fn answers_are_read_whatever_else_they_say() {
+        let read = |line: &str| read(line.as_bytes());
+        let reply = |id, answer| Ok(Reply { id, answer });
+        let text = |text: &str| Ok(text.to_owned());
+        assert_eq!(read(r#" {"text":"b","id":3,"x":[1]}"#), reply(3, text("b")));
+        assert_eq!(
+            read(r#"{"id":0,"text":"","error":null}"#),
+            reply(0, text(""))
+        );
+        let failed = Err("no".to_owned());
+        assert_eq!(
+            read(r#"{"id":1,"text":null,"error":"no"}"#),
+            reply(1, failed)
+        );
+        assert_eq!(
+            read(r#"{"id":1,"text":"\u0000\n\ud83d\ude00"}"#),
+            reply(1, text("\0\n😀"))
+        );
+    }
+
+    #[test]
+    fn what_is_no_answer_is_refused() {
+        for line in [
+            "loading",
+            "[1,\"x\",null]",
+            "3",
+            "{\"id\":1",
+            "{\"id\":1,\"text\":\"a\"} {}",
+            "{\"id\":1,\"id\":1,\"text\":\"a\"}",
+            "{\"id\":1}",
+            "{\"id\":1,\"text\":null}",
+            "{\"id\":1,\"text\":5}",
+            "{\"id\":1,\"error\":{}}",
+            "{\"id\":\"1\",\"text\":\"a\"}",
+            "{\"id\":-1,\"text\":\"a\"}",
+            "{\"text\":\"a\"}",
+            "{\"id\":1,\"text\":\"\\ud800\"}",
+        ] {
+            assert!(read(line.as_bytes()).is_err(), "{line}");
+        }
+        assert!(read(b"{\"id\":1,\"text\":\"\xff\"}").is_err());
+    }
+
+    #[test]
+    fn what_is_shown_is_short_and_harmless() {
+        assert_eq!(
+            shown(b"\x1b[31mred\x07 \xff\n"),
+            "\u{fffd}[31mred\u{fffd} \u{fffd}"
+        );
+        let long = shown("é".repeat(1000).as_bytes());
+        assert_eq!(long, format!("{}…", "é".repeat(200)));
+    }
+}

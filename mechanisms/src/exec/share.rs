@@ -1,0 +1,204 @@
+//! One process' share of a batch: asked until every query has its release.
+//!
+//! A process that ends or goes silent may owe many answers, and one text alone may be to blame. It is
+//! found by asking for the rest in ever smaller groups, and a query is given up only after a new
+//! process, asked nothing else, has failed on it as often as queries are tried. So whether a query fails
+//! depends on that query alone, not on what else was in its batch.
+
+use teda_core::{Answer, Error, Query, Release, Result};
+
+use super::pool::{Place, Pool};
+use super::process::{End, Fault, Process};
+use super::{Options, protocol};
+
+/// Queries given up one after the other until the command counts as broken.
+const FAILED_IN_A_ROW: usize = 32;
+
+/// A share of a batch at work.
+pub struct Share<'a> {
+    options: &'a Options,
+    pool: &'a Pool,
+    place: Place<'a>,
+    batch: &'a [Query<'a>],
+    releases: Vec<Option<Release>>,
+    /// How often each query alone ended a new process.
+    tries: Vec<usize>,
+    /// What is still to be asked, the last first: numbers of queries that go to a process together.
+    groups: Vec<Vec<usize>>,
+}
+
+impl<'a> Share<'a> {
+    /// `batch`, to be asked in `place`.
+    pub fn new(
+        options: &'a Options,
+        pool: &'a Pool,
+        place: Place<'a>,
+        batch: &'a [Query<'a>],
+    ) -> Self {
+        Self {
+            options,
+            pool,
+            place,
+            batch,
+            releases: vec![None; batch.len()],
+            tries: vec![0; batch.len()],
+            groups: vec![(0..batch.len()).collect()],
+        }
+    }
+
+    /// One release a query, in order.
+    ///
+    /// # Errors
+    /// Where the process breaks the protocol, or none answers anything; every call fails from then on.
+    pub fn run(mut self) -> Result<Vec<Release>> {
+        while let Some(group) = self.groups.pop() {
+            self.pool.check()?;
+            let mut process = self.process()?;
+            let proven = process.has_answered();
+            match self.exchange(&mut process, &group) {
+                Ok(()) => self.place.process = Some(process),
+                Err(fault) => self.lost(process, fault, group, proven)?,
+            }
+        }
+        self.pool.check()?;
+        Ok(self.releases.into_iter().flatten().collect())
+    }
+
+    /// The process that runs here, or a new one.
+    fn process(&mut self) -> Result<Process> {
+        if let Some(process) = self.place.process.take() {
+            return Ok(process);
+        }
+        Process::start(&self.options.command).map_err(|e| {
+            let command = &self.options.command;
+            let message = format!("'{command}': the shell to run it with cannot be started: {e}");
+            self.pool.stop(Error::failed(message))
+        })
+    }
+
+    /// Asks for `group` and takes the answers as they come, unless everything was stopped meanwhile.
+    fn exchange(
+        &mut self,
+        process: &mut Process,
+        group: &[usize],
+    ) -> std::result::Result<(), Fault> {
+        let queries = group.iter().map(|number| self.batch[*number]);
+        process.send(queries, self.options.epsilon);
+        while let Some((place, answer)) = process.receive(self.options.timeout)? {
+            self.releases[group[place]] = Some(release(answer));
+            self.pool.answered();
+            if self.pool.check().is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// What follows from the loss of the process that had `group`; `proven` if it had answered before.
+    fn lost(
+        &mut self,
+        process: Process,
+        fault: Fault,
+        group: Vec<usize>,
+        proven: bool,
+    ) -> Result<()> {
+        let broken = matches!(fault, Fault::Broken(_));
+        let fruitless = !process.has_answered();
+        let end = process.end(fault);
+        if broken {
+            return Err(self.stop(&format!("the process {}", end.what), &end.stderr));
+        }
+        if fruitless {
+            self.prove(&end)?;
+        }
+        let asked = group.len();
+        let mut owed = group;
+        owed.retain(|number| self.releases[*number].is_none());
+        if proven && owed.len() == asked {
+            // It may have ended before it was asked: some programs answer once and are done.
+            self.groups.push(owed);
+        } else if asked == 1 {
+            self.blame(owed[0], &end)?;
+        } else {
+            self.groups.extend(parts(&owed));
+        }
+        Ok(())
+    }
+
+    /// A process answered nothing: a command that never did cannot go on like that.
+    ///
+    /// # Errors
+    /// Where as many processes answered nothing as a query has tries, and none anything.
+    fn prove(&self, end: &End) -> Result<()> {
+        let Some(count) = self.pool.fruitless() else {
+            return Ok(());
+        };
+        if count <= self.options.restarts {
+            return Ok(());
+        }
+        let processes = if count == 1 {
+            "1 process"
+        } else {
+            &format!("{count} processes in a row")
+        };
+        let what = format!("{processes} answered nothing: the last one {}", end.what);
+        Err(self.stop(&what, &end.stderr))
+    }
+
+    /// A new process failed on query `number` alone: another try, or no release.
+    ///
+    /// # Errors
+    /// Where too many queries in a row have no release: then it is not for their texts.
+    fn blame(&mut self, number: usize, end: &End) -> Result<()> {
+        self.tries[number] += 1;
+        let (tried, tries) = (self.tries[number], self.options.restarts + 1);
+        if tried < tries {
+            self.groups.push(vec![number]);
+            return Ok(());
+        }
+        let failed = self.pool.failed();
+        if failed >= FAILED_IN_A_ROW {
+            let what = format!(
+                "{failed} texts in a row have no answer: the last process {}",
+                end.what
+            );
+            return Err(self.stop(&what, &end.stderr));
+        }
+        // The last line says what happened, as in a traceback.
+        let last = end.stderr.lines().last().map_or(String::new(), |line| {
+            format!(": {}", protocol::shown(line.as_bytes()))
+        });
+        let reason = format!("the process {} (try {tried} of {tries}){last}", end.what);
+        self.releases[number] = Some(Release::failed(reason));
+        Ok(())
+    }
+
+    /// Ends every call from now on.
+    fn stop(&self, what: &str, stderr: &str) -> Error {
+        let command = &self.options.command;
+        let stderr = match stderr {
+            "" => "It wrote nothing on standard error".to_owned(),
+            text => format!("The end of its standard error:\n{text}"),
+        };
+        let expected = protocol::EXPECTED;
+        let message = format!("'{command}': {what}. {expected}. {stderr}");
+        self.pool.stop(Error::failed(message))
+    }
+}
+
+fn release(answer: Answer<String>) -> Release {
+    answer.map_or_else(Release::failed, Release::of)
+}
+
+/// Smaller groups in which the query that ended the process is found; the last is asked first. Most
+/// programs answer in order, so it is likely the first query: it waits until others had their chance to
+/// show that the command works.
+fn parts(owed: &[usize]) -> Vec<Vec<usize>> {
+    let (first, others) = owed.split_at(1);
+    let (left, right) = others.split_at(others.len() / 2);
+    [first, left, right]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .map(<[usize]>::to_vec)
+        .collect()
+}
