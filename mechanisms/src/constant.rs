@@ -9,8 +9,11 @@
 //! # Source
 //! A control: the most private mechanism.
 
-use teda_core::{Basis, Guarantee, Mechanism, Neighbours, Query, Release, Result, Unit};
+use teda_core::{
+    Answer, Basis, Guarantee, Likelihood, Mechanism, Neighbours, Query, Release, Result, Unit,
+};
 
+use crate::identity::certain;
 use crate::registry::{Entry, Kind, Rewriter};
 
 pub const ENTRY: Entry = Entry {
@@ -26,6 +29,9 @@ pub const ENTRY: Entry = Entry {
     build: |_, _, _| Ok(Box::new(Constant)),
 };
 
+/// What is released.
+const RELEASE: &str = "text";
+
 struct Constant;
 
 impl Mechanism for Constant {
@@ -39,7 +45,32 @@ impl Mechanism for Constant {
         })
     }
 
+    fn likelihood(&self) -> Option<&dyn Likelihood> {
+        Some(self)
+    }
+
     fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {
-        Ok(batch.iter().map(|_| Release::of("text")).collect())
+        Ok(batch.iter().map(|_| Release::of(RELEASE)).collect())
+    }
+}
+
+impl Likelihood for Constant {
+    fn log_likelihood(&self, pairs: &[(&str, &str)]) -> Result<Vec<Answer<f64>>> {
+        Ok(pairs
+            .iter()
+            .map(|(release, _)| Ok(certain(*release == RELEASE)))
+            .collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_input_says_nothing_of_the_release() {
+        let pairs = [("text", "a"), ("text", "b"), ("a", "a")];
+        let found = Constant.log_likelihood(&pairs).unwrap();
+        assert_eq!(found, [Ok(0.0), Ok(0.0), Ok(f64::NEG_INFINITY)]);
     }
 }

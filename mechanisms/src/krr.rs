@@ -11,15 +11,19 @@
 //! # Source
 //! Warner (1965); k-ary: Kairouz, Oh & Viswanath (2014), Section 2.
 //!
+//! # Deviations
+//! The draw compares one number of 53 bits: above ε ≈ 36 an other text is never drawn, though its
+//! probability is not 0. At most 2⁻⁵³ of the releases differ.
+//!
 //! # Errors
 //! A text outside the domain has no defined release; a domain of one text has nothing to hide in.
 
-use std::sync::Arc;
-
 use teda_core::{
-    Basis, Error, Guarantee, Mechanism, Neighbours, Query, Release, Result, Stream, Unit,
+    Answer, Basis, Guarantee, Likelihood, Mechanism, Neighbours, Query, Release, Result, Stream,
+    Unit,
 };
 
+use crate::categories::Categories;
 use crate::registry::{Context, Entry, Kind, Rewriter};
 
 pub const ENTRY: Entry = Entry {
@@ -47,10 +51,10 @@ pub const GRID: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 
 /// Randomised response that runs at one ε and claims another (or the same).
 pub struct RandomisedResponse {
-    texts: Arc<[String]>,
-    /// Numbers of the texts in alphabetical order, to find a text by bisection.
-    sorted: Vec<usize>,
+    domain: Categories,
     kept: f64,
+    /// ln of the probability of each other text.
+    ln_other: f64,
     claim: Guarantee,
 }
 
@@ -60,20 +64,13 @@ impl RandomisedResponse {
     /// # Errors
     /// Usage, for a domain of fewer than two texts.
     pub fn new(context: &Context, epsilon: f64, claimed: f64, basis: Basis) -> Result<Self> {
-        let size = context.texts.len();
-        if size < 2 {
-            return Err(Error::usage(format!(
-                "randomised response over a data set of {size} text: it needs at least 2 texts"
-            )));
-        }
-        let texts = context.texts.clone();
-        let mut sorted: Vec<usize> = (0..size).collect();
-        sorted.sort_unstable_by_key(|i| &texts[*i]);
+        let domain = Categories::new(context, "randomised response")?;
+        // e^ε / (e^ε + N − 1), divided through by e^ε so that no ε overflows.
+        let kept = 1.0 / (1.0 + (domain.size() as f64 - 1.0) * (-epsilon).exp());
         Ok(Self {
-            texts,
-            sorted,
-            // e^ε / (e^ε + N − 1), divided through by e^ε so that no ε overflows.
-            kept: 1.0 / (1.0 + (size as f64 - 1.0) * (-epsilon).exp()),
+            domain,
+            kept,
+            ln_other: kept.ln() - epsilon,
             claim: Guarantee {
                 epsilon: claimed,
                 delta: 0.0,
@@ -84,18 +81,12 @@ impl RandomisedResponse {
         })
     }
 
-    /// The number of a text of the domain.
-    fn number(&self, text: &str) -> Option<usize> {
-        let place = self.sorted.binary_search_by_key(&text, |i| &self.texts[*i]);
-        place.ok().map(|place| self.sorted[place])
-    }
-
-    /// The released text's number for input number `secret`.
+    /// The released category for the input's.
     fn respond(&self, secret: usize, stream: &mut Stream) -> usize {
         if stream.uniform() < self.kept {
             return secret;
         }
-        let other = stream.below(self.texts.len() - 1);
+        let other = stream.below(self.domain.size() - 1);
         if other >= secret { other + 1 } else { other }
     }
 }
@@ -105,30 +96,44 @@ impl Mechanism for RandomisedResponse {
         Some(self.claim)
     }
 
+    fn likelihood(&self) -> Option<&dyn Likelihood> {
+        Some(self)
+    }
+
     fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {
         batch
             .iter()
             .map(|query| {
-                let secret = self.number(query.text).ok_or_else(|| {
-                    let shown: String = query.text.chars().take(60).collect();
-                    Error::usage(format!(
-                        "randomised response is defined on the data set's own texts only, and '{shown}' is none of its {}: give it a line of the data set",
-                        self.texts.len()
-                    ))
-                })?;
+                let secret = self.domain.of(query.text)?;
                 let released = self.respond(secret, &mut query.seed.stream());
-                Ok(Release::of(self.texts[released].as_str()))
+                Ok(Release::of(self.domain.text(released)))
             })
             .collect()
     }
 }
 
+impl Likelihood for RandomisedResponse {
+    fn log_likelihood(&self, pairs: &[(&str, &str)]) -> Result<Vec<Answer<f64>>> {
+        let of = |(release, text): &(&str, &str)| {
+            self.domain.of(text).map_err(|e| e.to_string())?;
+            Ok(match self.domain.find(release) {
+                Some(_) if release == text => self.kept.ln(),
+                Some(_) => self.ln_other,
+                None => f64::NEG_INFINITY,
+            })
+        };
+        Ok(pairs.iter().map(of).collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use teda_core::Seed;
+    use std::collections::BTreeMap;
+
+    use teda_core::{Error, Seed};
 
     use super::*;
-    use crate::toy;
+    use crate::{statistics, toy};
 
     #[test]
     fn each_text_is_released_with_its_probability() {
@@ -151,14 +156,32 @@ mod tests {
 
     #[test]
     fn a_text_outside_the_domain_and_a_domain_of_one_are_refused() {
-        let mut context = toy::context();
-        let krr = RandomisedResponse::new(&context, 1.0, 1.0, Basis::Proven).unwrap();
+        let krr = RandomisedResponse::new(&toy::context(), 1.0, 1.0, Basis::Proven).unwrap();
         let query = Query {
             text: "elsewhere",
             seed: Seed::root(0),
         };
         assert!(matches!(krr.rewrite(&[query]), Err(Error::Usage(_))));
-        context.texts = Arc::from([String::from("alone")]);
-        assert!(RandomisedResponse::new(&context, 1.0, 1.0, Basis::Proven).is_err());
+        let unknown = krr.log_likelihood(&[("t3 t4", "elsewhere")]).unwrap();
+        assert!(unknown[0].as_ref().unwrap_err().contains("'elsewhere'"));
+        let alone = toy::over(&["alone"]);
+        assert!(RandomisedResponse::new(&alone, 1.0, 1.0, Basis::Proven).is_err());
+    }
+
+    /// Also where e^ε is no number: the two log probabilities are ε apart at any ε.
+    #[test]
+    fn likelihoods_are_those_of_its_releases() {
+        let context = toy::context();
+        for epsilon in [0.5, 4.0] {
+            let krr = RandomisedResponse::new(&context, epsilon, epsilon, Basis::Proven).unwrap();
+            let exact: BTreeMap<String, f64> =
+                statistics::probabilities(&krr, &context.texts, "t3 t4");
+            let counts = statistics::releases(&krr, "t3 t4", 20_000);
+            statistics::assert_sampled(&counts, &exact, "krr");
+        }
+        let krr = RandomisedResponse::new(&context, 1e4, 1e4, Basis::Proven).unwrap();
+        let pairs = ["t3 t4", "t0 t1 t2", "t9"].map(|release| (release, "t3 t4"));
+        let found = krr.log_likelihood(&pairs).unwrap();
+        assert_eq!(found, [Ok(0.0), Ok(-1e4), Ok(f64::NEG_INFINITY)]);
     }
 }

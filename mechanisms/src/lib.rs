@@ -4,6 +4,7 @@
 //! mechanism's own file with their derivation beside them. [`Exec`] runs a mechanism from outside.
 
 mod answer;
+mod categories;
 mod constant;
 mod dp_gtr;
 mod dp_prompt;

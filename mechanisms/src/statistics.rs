@@ -21,6 +21,19 @@ pub fn releases(mechanism: &dyn Mechanism, text: &str, draws: u64) -> BTreeMap<S
     counts
 }
 
+/// The probabilities of these releases for `text`, as the mechanism itself states them.
+pub fn probabilities(
+    mechanism: &dyn Mechanism,
+    releases: &[String],
+    text: &str,
+) -> BTreeMap<String, f64> {
+    let pairs: Vec<(&str, &str)> = releases.iter().map(|r| (&r[..], text)).collect();
+    let likelihood = mechanism.likelihood().unwrap();
+    let logs = likelihood.log_likelihood(&pairs).unwrap();
+    let exact = releases.iter().cloned().zip(logs);
+    exact.map(|(r, log)| (r, log.unwrap().exp())).collect()
+}
+
 /// Asserts that counts are a sample of the exact probabilities, by Pearson's chi-square over the
 /// outcomes of an expected count of at least 5, all others taken as one.
 pub fn assert_sampled<K: Ord + std::fmt::Debug>(

@@ -71,6 +71,14 @@ pub fn context() -> Context {
     }
 }
 
+/// The same over other texts.
+pub fn over(texts: &[&str]) -> Context {
+    Context {
+        texts: texts.iter().copied().map(String::from).collect(),
+        ..context()
+    }
+}
+
 impl TokenMap for Toy {
     fn tokenize(&self, text: &str) -> Vec<u32> {
         text.split_whitespace()
