@@ -3,8 +3,10 @@
 //! Privacy-critical lines (utility, sensitivity, noise, split of the budget) stand in the
 //! mechanism's own file with their derivation beside them. [`Exec`] runs a mechanism from outside.
 
+mod analytic_gaussian;
 mod answer;
 mod categories;
+mod coin;
 mod constant;
 mod dp_gtr;
 mod dp_prompt;
@@ -14,28 +16,41 @@ mod dp_prompt_unclipped;
 mod em;
 mod em_half_noise;
 mod exec;
+mod gaussian;
+mod grr;
+mod histogram;
 mod identity;
 mod joint_exponential;
 mod keywords;
 mod krr;
 mod krr_half_noise;
+mod laplace;
+mod lattice;
 mod masking;
 mod nearest;
 mod noise;
+mod normal;
+mod olh;
+mod oue;
 mod privrewrite;
 mod privrewrite_cosine;
 mod privrewrite_naive;
+mod protocol;
 pub mod registry;
 mod safedp;
 mod safedp_rewrite;
 mod safedp_rewrite_ns;
+mod she;
 mod similarity;
 #[cfg(test)]
 mod statistics;
 mod stopwords;
+mod sue;
+mod the;
 mod token_exponential;
 #[cfg(test)]
 mod toy;
+mod unary;
 mod word_perturb;
 
 pub use exec::{Exec, Options as ExecOptions};

@@ -36,7 +36,7 @@ fn exponential(stream: &mut Stream) -> f64 {
 }
 
 /// Independent standard normals, two from each pair of uniforms.
-fn normals(count: usize, stream: &mut Stream) -> Array1<f64> {
+pub fn normals(count: usize, stream: &mut Stream) -> Array1<f64> {
     let mut values = Vec::with_capacity(count + 1);
     while values.len() < count {
         let length = (2.0 * exponential(stream)).sqrt();

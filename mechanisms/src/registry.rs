@@ -9,8 +9,9 @@ use teda_core::{
 
 use crate::{
     constant, dp_gtr, dp_prompt, dp_prompt_black_box, dp_prompt_topk, dp_prompt_unclipped, em,
-    em_half_noise, identity, krr, krr_half_noise, privrewrite, privrewrite_cosine,
-    privrewrite_naive, safedp_rewrite, safedp_rewrite_ns, word_perturb,
+    em_half_noise, gaussian, grr, identity, krr, krr_half_noise, laplace, olh, oue, privrewrite,
+    privrewrite_cosine, privrewrite_naive, safedp_rewrite, safedp_rewrite_ns, she, sue, the,
+    word_perturb,
 };
 
 /// What mechanisms are built from.
@@ -68,6 +69,9 @@ pub enum Kind {
     Published,
     /// Of known ε, or known to be broken: what audits are tested on.
     Control,
+    /// A protocol of local differential privacy over categories, which does not rewrite but encodes: of
+    /// known ε, for comparison with audits of tabular data.
+    Protocol,
 }
 
 impl Kind {
@@ -77,6 +81,7 @@ impl Kind {
         match self {
             Self::Published => "published",
             Self::Control => "control",
+            Self::Protocol => "protocol",
         }
     }
 }
@@ -128,6 +133,14 @@ pub const ALL: &[&Entry] = &[
     &dp_prompt_unclipped::ENTRY,
     &identity::ENTRY,
     &constant::ENTRY,
+    &grr::ENTRY,
+    &sue::ENTRY,
+    &oue::ENTRY,
+    &she::ENTRY,
+    &the::ENTRY,
+    &olh::ENTRY,
+    &laplace::ENTRY,
+    &gaussian::ENTRY,
 ];
 
 /// The entry called `name`.
