@@ -14,12 +14,16 @@
 //! # Deviations
 //! The paper names neither vocabulary nor embedding: here the public token map of the audit.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use teda_core::{Basis, Guarantee, Mechanism, Neighbours, Query, Release, Result, TokenMap, Unit};
+use teda_core::{
+    Answer, Basis, Guarantee, Likelihood, Mechanism, Neighbours, Query, Release, Result, TokenMap,
+    Unit,
+};
 
 use crate::privrewrite::GRID;
 use crate::registry::{Context, Entry, Kind, Rewriter};
+use crate::spelling::Spelling;
 use crate::token_exponential::TokenExponential;
 
 pub const ENTRY: Entry = Entry {
@@ -41,6 +45,8 @@ pub struct Em {
     draw: TokenExponential,
     claimed: f64,
     basis: Basis,
+    /// Made when a likelihood is first asked for.
+    spelling: OnceLock<Result<Spelling>>,
 }
 
 impl Em {
@@ -51,6 +57,7 @@ impl Em {
             draw: TokenExponential::new(context.tokens.clone(), epsilon),
             claimed,
             basis,
+            spelling: OnceLock::new(),
         }
     }
 }
@@ -70,6 +77,10 @@ impl Mechanism for Em {
         Some(self.tokens.tokenize(text).len() as u64)
     }
 
+    fn likelihood(&self) -> Option<&dyn Likelihood> {
+        Some(self)
+    }
+
     fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {
         let rewrite = |query: &Query<'_>| {
             let mut stream = query.seed.stream();
@@ -85,12 +96,44 @@ impl Mechanism for Em {
     }
 }
 
+impl Likelihood for Em {
+    /// The release shows a text and not its tokens: the sum over all rows of tokens that write it.
+    fn log_likelihood(&self, pairs: &[(&str, &str)]) -> Result<Vec<Answer<f64>>> {
+        let spelling = self.spelling.get_or_init(|| Spelling::new(&*self.tokens));
+        let spelling = spelling.as_ref().map_err(Clone::clone)?;
+        let released = self.tokens.released();
+        let of = |(release, text): &(&str, &str)| {
+            let tokens = self.tokens.tokenize(text);
+            let drawn =
+                |i: usize, place: usize| self.draw.ln_probability(released[place], tokens[i]);
+            Ok(spelling.ln_probability(release, tokens.len(), drawn))
+        };
+        Ok(pairs.iter().map(of).collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use teda_core::Seed;
 
     use super::*;
-    use crate::toy;
+    use crate::{statistics, toy};
+
+    #[test]
+    fn likelihoods_are_those_of_its_releases() {
+        let context = toy::context();
+        let em = Em::new(&context, 3.0, 3.0, Basis::Proven);
+        let texts: Vec<String> = (0..toy::UNKNOWN)
+            .flat_map(|s| (0..toy::UNKNOWN).map(move |t| format!("t{s} t{t}")))
+            .collect();
+        let exact = statistics::probabilities(&em, &texts, "t3 t4");
+        let counts = statistics::releases(&em, "t3 t4", 40_000);
+        statistics::assert_sampled(&counts, &exact, "em");
+        let pairs = [("t3", "t3 t4"), ("t3 t4", "t3"), ("", ""), ("t8", "t3")];
+        let found = em.log_likelihood(&pairs).unwrap();
+        let none = f64::NEG_INFINITY;
+        assert_eq!(found, [Ok(none), Ok(none), Ok(0.0), Ok(none)]);
+    }
 
     #[test]
     fn it_keeps_the_number_of_tokens_and_a_huge_epsilon_keeps_the_tokens() {

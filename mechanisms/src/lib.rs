@@ -42,6 +42,7 @@ mod safedp_rewrite;
 mod safedp_rewrite_ns;
 mod she;
 mod similarity;
+mod spelling;
 #[cfg(test)]
 mod statistics;
 mod stopwords;

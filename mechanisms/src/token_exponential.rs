@@ -16,7 +16,7 @@
 //! exp((ε/2)(u − 1)) ≥ e^{−ε/2}; it looks at few tokens when ε is small. Enumeration weighs all of V
 //! and is used where rejection would look at many.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use teda_core::{Stream, TokenMap};
 
@@ -27,12 +27,41 @@ const REJECTION_BELOW: f64 = 12.0;
 pub struct TokenExponential {
     tokens: Arc<dyn TokenMap>,
     epsilon: f64,
+    /// ln of the sum of all weights by token replaced, each computed when it is first asked for.
+    ln_normalisers: OnceLock<Vec<OnceLock<f64>>>,
 }
 
 impl TokenExponential {
     /// The mechanism with `epsilon` a token.
     pub fn new(tokens: Arc<dyn TokenMap>, epsilon: f64) -> Self {
-        Self { tokens, epsilon }
+        Self {
+            tokens,
+            epsilon,
+            ln_normalisers: OnceLock::new(),
+        }
+    }
+
+    /// ln Pr[t | x] for released tokens t.
+    pub fn ln_probability(&self, t: u32, x: u32) -> f64 {
+        let normalisers = self
+            .ln_normalisers
+            .get_or_init(|| vec![OnceLock::new(); self.tokens.vectors().nrows()]);
+        let normaliser = normalisers[x as usize].get_or_init(|| self.ln_normaliser(x));
+        self.epsilon / 2.0 * self.utility(t, x) - normaliser
+    }
+
+    /// ln Σ_t exp((ε/2)·u(t; x)).
+    fn ln_normaliser(&self, x: u32) -> f64 {
+        let utilities: Vec<f64> = self
+            .tokens
+            .released()
+            .iter()
+            .map(|t| self.utility(*t, x))
+            .collect();
+        let highest = utilities.iter().copied().fold(0.0, f64::max);
+        let weight = |u: &f64| (self.epsilon / 2.0 * (u - highest)).exp();
+        let sum: f64 = utilities.iter().map(weight).sum();
+        self.epsilon / 2.0 * highest + sum.ln()
     }
 
     /// A token in place of `token`.
@@ -143,6 +172,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn stated_probabilities_are_the_exact_ones() {
+        let tokens = toy::tokens();
+        for epsilon in [0.5, 8.0, 300.0] {
+            let mechanism = TokenExponential::new(tokens.clone(), epsilon);
+            for x in 0..toy::TOKENS as u32 {
+                for (t, p) in tokens.released().iter().zip(exact(&*tokens, epsilon, x)) {
+                    let stated = mechanism.ln_probability(*t, x);
+                    // Cosines of the definition and of the mechanism are rounded differently.
+                    assert!((stated - p.ln()).abs() < 1e-6 * epsilon, "{stated}, {p}");
+                }
+            }
+        }
+        // Where e^{ε/2} is no number.
+        let stated = TokenExponential::new(tokens, 1e5).ln_probability(3, 3);
+        assert!(stated.abs() < 1e-9, "{stated}");
     }
 
     /// The defect of `em-half-noise`: at twice the ε that is claimed, some pair of tokens is told apart by
