@@ -1,6 +1,7 @@
 //! The adversaries that guess which candidate was rewritten, one file each, and their registry.
 
 mod embedding;
+mod likelihood_ratio;
 mod llm;
 mod random;
 pub mod registry;

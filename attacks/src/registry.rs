@@ -6,7 +6,7 @@ use ndarray::Array2;
 use teda_core::{Attack, Encoder, Error, Result};
 
 use crate::llm::Judge;
-use crate::{embedding, llm, random};
+use crate::{embedding, likelihood_ratio, llm, random};
 
 /// What attacks are built from.
 #[derive(Clone)]
@@ -31,14 +31,19 @@ pub struct Entry {
     pub source: &'static str,
     /// Whether it needs a judge.
     pub judge: bool,
-    /// Whether it needs to know how likely a release is under the mechanism.
+    /// Whether it needs the mechanism's own likelihoods ([`teda_core::Observation::log_likelihoods`]).
     pub likelihoods: bool,
     /// Builds an instance.
     pub build: fn(&Context) -> Result<Box<dyn Attack>>,
 }
 
 /// Every attack, in the order in which they are listed.
-pub const ALL: &[&Entry] = &[&embedding::ENTRY, &llm::ENTRY, &random::ENTRY];
+pub const ALL: &[&Entry] = &[
+    &embedding::ENTRY,
+    &llm::ENTRY,
+    &likelihood_ratio::ENTRY,
+    &random::ENTRY,
+];
 
 /// The entry called `name`.
 ///
