@@ -59,14 +59,18 @@ impl Protocol for Unary {
             .collect()
     }
 
+    /// By counts, so that categories of equal bits are equally likely to the last digit.
     fn log_likelihood(&self, report: &str, category: usize) -> f64 {
-        let bits = report.bytes();
-        if bits.len() != self.size || report.bytes().any(|bit| bit != b'0' && bit != b'1') {
+        let bits = report.as_bytes();
+        let ones = bits.iter().filter(|bit| **bit == b'1').count();
+        let zeros = bits.iter().filter(|bit| **bit == b'0').count();
+        if bits.len() != self.size || ones + zeros != self.size {
             return f64::NEG_INFINITY;
         }
-        bits.enumerate()
-            .map(|(position, bit)| self.coin(category, position).ln(bit == b'1'))
-            .sum()
+        let own = bits[category] == b'1';
+        let (ones, zeros) = (ones - usize::from(own), zeros - usize::from(!own));
+        let others = ones as f64 * self.other.ln(true) + zeros as f64 * self.other.ln(false);
+        self.own.ln(own) + others
     }
 }
 
@@ -110,6 +114,8 @@ pub mod tests {
                     .or_insert(0.0) += 1.0;
             }
             statistics::assert_sampled(&counts, &exact, what);
+            let [tied, other] = [0, 2].map(|c| unary.log_likelihood("101", c));
+            assert_eq!(tied, other, "{what}");
         }
     }
 }
