@@ -22,11 +22,7 @@ pub(crate) struct Intake<'a> {
 impl<'a> Intake<'a> {
     /// A line of the source.
     pub(crate) fn line(&self, number: usize) -> Place<'a> {
-        Place {
-            name: self.name,
-            unit: "line",
-            number,
-        }
+        Place::line(self.name, number)
     }
 
     /// A row of a source without lines.
@@ -48,7 +44,16 @@ pub(crate) struct Place<'a> {
     number: usize,
 }
 
-impl Place<'_> {
+impl<'a> Place<'a> {
+    /// A line of the source called `name`.
+    pub(crate) fn line(name: &'a str, number: usize) -> Self {
+        Self {
+            name,
+            unit: "line",
+            number,
+        }
+    }
+
     /// An error of the request: what is here is not what was said to be.
     pub(crate) fn refuse<T>(self, what: impl fmt::Display) -> Result<T> {
         Err(Error::usage(format!("{self}: {what}")))

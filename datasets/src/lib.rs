@@ -1,10 +1,12 @@
-//! Where the texts of an audit come from: corpora that ship in the binary, files and standard input.
+//! Where the texts of an audit come from: corpora that ship in the binary, files, standard input, and
+//! made-up categories.
 //!
 //! One call, [`load()`], turns a [`Request`] into a [`Dataset`] of distinct texts, and counts every row that
 //! did not become one. What ships is described by [`cards()`]: source, licence, splits and digest.
 
 mod bytes;
 mod cards;
+mod categories;
 mod columns;
 mod digest;
 mod formats;

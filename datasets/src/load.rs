@@ -7,8 +7,9 @@ use teda_core::{Error, Result};
 
 use crate::bytes;
 use crate::cards::Card;
+use crate::categories;
 use crate::formats::Format;
-use crate::intake::Intake;
+use crate::intake::{Intake, Place};
 use crate::selection::Selection;
 use crate::source::{Located, Source};
 use crate::splits::{ALL_SPLITS, Splits};
@@ -17,7 +18,8 @@ use crate::splits::{ALL_SPLITS, Splits};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Request {
     /// A shipped name, `-` for standard input (one text a line), or a path
-    /// `path.{jsonl,csv,tsv,parquet,txt}[.gz][:column]` (no `.gz` for Parquet).
+    /// `path.{jsonl,csv,tsv,parquet,txt}[.gz][:column]` (no `.gz` for Parquet), or `categories:K` for the K texts
+    /// "category 1" … "category K".
     pub source: String,
     /// The split to read, [`ALL_SPLITS`] for all. None: the default split of a shipped dataset, every row of
     /// a file.
@@ -35,7 +37,7 @@ pub struct Request {
 /// Every row is accounted for: `rows` = `texts.len()` + `merged` + `empty` + `outside_length` + `beyond_limit`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dataset {
-    /// The shipped name, `stdin`, or the file's name without its folder (and `:column` if one was given).
+    /// The shipped name, `stdin`, `categories:K`, or the file's name without its folder (and `:column` if one was given).
     pub name: String,
     /// The distinct texts, trimmed at both ends, in order of first appearance.
     pub texts: Vec<String>,
@@ -68,6 +70,7 @@ pub fn load(request: &Request, stdin: &mut dyn Read) -> Result<Dataset> {
     let selection = Selection::new(request)?;
     match Source::parse(&request.source)? {
         Source::Shipped(card) => shipped(card, request, selection),
+        Source::Categories(count) => made_up(count, request, selection),
         Source::Stdin => standard_input(stdin, request, selection),
         Source::File(file) => located(&file, request, selection),
     }
@@ -93,6 +96,23 @@ fn shipped(card: &'static Card, request: &Request, selection: Selection) -> Resu
         card.name.to_owned(),
         Some(split.to_owned()),
         Some(card.licence),
+    )
+}
+
+fn made_up(count: usize, request: &Request, mut selection: Selection) -> Result<Dataset> {
+    let name = &request.source;
+    if let Some(split) = request.split.as_deref().filter(|s| *s != ALL_SPLITS) {
+        return Err(Error::usage(format!(
+            "'{name}' has no splits: leave out the split '{split}'"
+        )));
+    }
+    for number in 1..=count {
+        selection.push(&categories::text(number), Place::line(name, number))?;
+    }
+    selection.finish(
+        format!("{}:{count}", categories::NAME),
+        request.split.clone(),
+        None,
     )
 }
 

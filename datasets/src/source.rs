@@ -1,4 +1,5 @@
-//! What a source on the command line means: a shipped dataset, standard input or a file and a column.
+//! What a source on the command line means: a shipped dataset, standard input, a number of categories or a file
+//! and a column.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -7,12 +8,15 @@ use std::path::{Path, PathBuf};
 use teda_core::{Error, Result};
 
 use crate::cards::{Card, cards};
+use crate::categories;
 use crate::formats::{EXTENSIONS, Format};
 
 /// Where texts come from.
 pub(crate) enum Source<'a> {
     Shipped(&'static Card),
     Stdin,
+    /// So many made-up texts.
+    Categories(usize),
     File(Located<'a>),
 }
 
@@ -40,14 +44,17 @@ impl<'a> Source<'a> {
     /// Reads `source`, as `--dataset` has it.
     ///
     /// # Errors
-    /// Usage, for a name that is neither shipped nor a file, and for a file of an unknown kind; failed,
-    /// where it cannot be told whether there is a file.
+    /// Usage, for a name that is neither shipped nor a file, for a file of an unknown kind and for a number of
+    /// categories that is none; failed, where it cannot be told whether there is a file.
     pub(crate) fn parse(source: &'a str) -> Result<Self> {
         if source == "-" {
             return Ok(Self::Stdin);
         }
         if let Some(card) = cards().iter().find(|card| card.name == source) {
             return Ok(Self::Shipped(card));
+        }
+        if let Some(count) = categories::parse(source)? {
+            return Ok(Self::Categories(count));
         }
         let Some((path, column)) = locate(source)? else {
             return Err(missing(source));
@@ -152,7 +159,7 @@ fn missing(source: &str) -> Error {
             let error = Error::unknown("dataset", source, &known);
             Error::usage(format!(
                 "{error}; or a path to a file ({EXTENSIONS}), with ':COLUMN' behind it where that is needed; \
-                 or '-' for standard input"
+                 '-' for standard input; or 'categories:K' for K made-up texts"
             ))
         }
     }

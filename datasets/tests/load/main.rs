@@ -1,5 +1,6 @@
 //! Loading texts through the public interface, as the program does.
 
+mod categories;
 mod containers;
 mod counts;
 mod delimited;
