@@ -12,6 +12,7 @@ use teda_datasets::Request;
 use teda_mechanisms::registry as mechanisms;
 use teda_results::Manifest;
 
+use crate::outside;
 use crate::until::Until;
 
 /// An audit's configuration. Lists span the grid of cells.
@@ -25,6 +26,9 @@ pub struct Config {
     pub set: Vec<(String, String)>,
     /// `--preset`.
     pub preset: Option<String>,
+    /// What the user claims of mechanisms from outside.
+    #[serde(default)]
+    pub claim: Option<String>,
     /// Data sets, with the same filters for all.
     pub datasets: Vec<Request>,
     /// Attacks by name, all scoring the same releases.
@@ -146,9 +150,15 @@ impl Config {
             teda_attacks::registry::entry(attack)?;
         }
         for name in &self.mechanisms {
-            self.settings(mechanisms::entry(name)?)?;
+            self.settings(self.entry(name)?)?;
         }
         self.every_setting_is_somebodys()?;
+        let outside = |name: &String| name.starts_with(outside::EXEC);
+        if self.claim.is_some() && !self.mechanisms.iter().any(outside) {
+            return Err(Error::usage(
+                "--claim states what a mechanism from outside (exec:…) promises; what the others promise stands in their files (`teda list mechanisms`)",
+            ));
+        }
         for (kind, list) in [("mechanism", &self.mechanisms), ("attack", &self.attacks)] {
             no_repeats(kind, list)?;
         }
@@ -157,6 +167,14 @@ impl Config {
         no_repeats("epsilon", self.epsilons.as_deref().unwrap_or_default())?;
         no_repeats("k", &self.ks)?;
         no_repeats("lambda", &self.lambdas)
+    }
+
+    /// The entry of the mechanism called `name`, which may be one from outside.
+    ///
+    /// # Errors
+    /// Usage, for an unknown name or a claim that is none.
+    pub fn entry(&self, name: &str) -> Result<&'static mechanisms::Entry> {
+        outside::entry(name, self.claim.as_deref(), self.epsilons.is_some())
     }
 
     /// The parameter values of one mechanism: of `--preset` and `--set` what it declares.
@@ -193,7 +211,7 @@ impl Config {
         let entries: Vec<_> = self
             .mechanisms
             .iter()
-            .map(|name| mechanisms::entry(name))
+            .map(|name| self.entry(name))
             .collect::<Result<_>>()?;
         let owners = self.mechanisms.join(", ");
         for (name, _) in &self.set {

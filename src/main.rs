@@ -14,6 +14,7 @@ mod model_spec;
 mod models;
 mod neighbours;
 mod outcome;
+mod outside;
 mod plan;
 mod plot;
 mod progress;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use teda_attacks::{Judge, registry as attacks};
 use teda_core::{Encoder, Error, LanguageModel, Result, TextGenerator, TokenMap};
-use teda_mechanisms::registry as mechanisms;
 use teda_mechanisms::{Context, Rewriter};
 use teda_models::builtin::{self, Infill};
 use teda_models::generate::{self, LocalModel, Sampler};
@@ -318,7 +317,7 @@ fn needs(config: &Config) -> Result<Vec<(&str, Rewriter)>> {
     let all: Vec<(&str, Rewriter)> = config
         .mechanisms
         .iter()
-        .map(|name| Ok((&name[..], mechanisms::entry(name)?.rewriter)))
+        .map(|name| Ok((&name[..], config.entry(name)?.rewriter)))
         .collect::<Result<_>>()?;
     Ok(all
         .into_iter()

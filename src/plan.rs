@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 use rayon::prelude::*;
+use teda_core::estimator::{self, Needs};
 use teda_core::sampling::TransitionSampler;
 use teda_core::{Encoder, Error, Lengths, Mechanism, Neighbours, Privacy, Result, Seed, Settings};
 use teda_datasets::Dataset;
-use teda_mechanisms::registry::{self, Entry};
+use teda_mechanisms::registry::Entry;
 
 use crate::config::Config;
 use crate::models::Models;
@@ -140,7 +141,7 @@ impl Plan {
         let mut series = Vec::new();
         for dataset in stages.datasets() {
             for name in &config.mechanisms {
-                let entry = registry::entry(name)?;
+                let entry = config.entry(name)?;
                 let builds: Vec<Build<'_>> = dataset
                     .clone()
                     .map(|index| Build::new(config, entry, &stages.corpora[index], index, models))
@@ -286,6 +287,13 @@ impl<'a> Build<'a> {
             return Err(Error::usage(format!(
                 "'{}' cannot say how likely a release is, which the attack 'likelihood-ratio' and the white-box estimators need: take others for it",
                 self.entry.name
+            )));
+        }
+        let gaussian = estimator::named(&self.config.estimator)?.needs == Needs::Gaussian;
+        if gaussian && !mechanism.is_gaussian() {
+            return Err(Error::usage(format!(
+                "'{}' is not declared Gaussian, and on other mechanisms the estimator '{}' claims more than is true: take another estimator for it",
+                self.entry.name, self.config.estimator
             )));
         }
         let count = || range_of(&*mechanism, &self.corpus.texts);

@@ -8,7 +8,6 @@ use std::time::{Instant, SystemTime};
 use rayon::prelude::*;
 use teda_core::{Attack, Error, Mechanism, Result};
 use teda_datasets::Dataset;
-use teda_mechanisms::registry;
 use teda_results::{
     Cell, CellPlan, DatasetRecord, Journal, Manifest, RunDir, Status, rfc3339_utc, run_name, trials,
 };
@@ -246,7 +245,7 @@ pub fn mechanism(config: &Config, access: &Access) -> Result<Box<dyn Mechanism>>
     config.validate()?;
     let models = Models::load(config, access)?;
     let dataset = teda_datasets::load(&config.datasets[0], &mut std::io::stdin())?;
-    let entry = registry::entry(&config.mechanisms[0])?;
+    let entry = config.entry(&config.mechanisms[0])?;
     let epsilon = config.epsilons.as_ref().map(|epsilons| epsilons[0]);
     entry.instance(
         &models.context(dataset.texts.into()),

@@ -65,6 +65,12 @@ pub trait Mechanism: Send + Sync {
         None
     }
 
+    /// Whether between any two texts it is exactly a Gaussian mechanism: one shift of normal noise, so that its
+    /// trade-off curve is a Gaussian's (μ-GDP).
+    fn is_gaussian(&self) -> bool {
+        false
+    }
+
     /// What tells how likely a release is under a text, where the mechanism knows it exactly.
     fn likelihood(&self) -> Option<&dyn Likelihood> {
         None

@@ -26,7 +26,7 @@ pub const ENTRY: Entry = Entry {
     parameters: &[],
     presets: &[],
     rewriter: Rewriter::Nothing,
-    build: |_, _, _| Ok(Box::new(Constant)),
+    build: &|_, _, _| Ok(Box::new(Constant)),
 };
 
 /// What is released.

@@ -59,7 +59,7 @@ pub const ENTRY: Entry = Entry {
     parameters: PARAMETERS,
     presets: PRESETS,
     rewriter: Rewriter::Any,
-    build: |context, epsilon, settings| Ok(Box::new(DpGtr::new(context, epsilon, settings)?)),
+    build: &|context, epsilon, settings| Ok(Box::new(DpGtr::new(context, epsilon, settings)?)),
 };
 
 /// What can paraphrase: every mechanism but this one and those that encode instead of rewriting; the

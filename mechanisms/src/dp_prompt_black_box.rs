@@ -35,7 +35,7 @@ pub const ENTRY: Entry = Entry {
     parameters: PARAMETERS,
     presets: &[("review", &[("prompt", "review")])],
     rewriter: Rewriter::Sampler,
-    build: |context, epsilon, settings| Ok(Box::new(BlackBox::new(context, epsilon, settings)?)),
+    build: &|context, epsilon, settings| Ok(Box::new(BlackBox::new(context, epsilon, settings)?)),
 };
 
 const PARAMETERS: &[Parameter] = &[

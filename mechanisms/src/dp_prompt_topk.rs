@@ -30,7 +30,7 @@ pub const ENTRY: Entry = Entry {
     parameters: &[CLIP_LOW, CLIP_HIGH, LENGTH, PROMPT, TOP_K],
     presets: PRESETS,
     rewriter: Rewriter::LanguageModel,
-    build: |context, epsilon, settings| {
+    build: &|context, epsilon, settings| {
         let draw = Draw::Highest(settings.get("top_k") as usize);
         Ok(Box::new(DpPrompt::new(context, epsilon, settings, draw)?))
     },

@@ -31,7 +31,7 @@ pub const ENTRY: Entry = Entry {
     parameters: &[CLIP_LOW, CLIP_HIGH, LENGTH, PROMPT],
     presets: PRESETS,
     rewriter: Rewriter::LanguageModel,
-    build: |context, epsilon, settings| {
+    build: &|context, epsilon, settings| {
         Ok(Box::new(DpPrompt::new(
             context,
             epsilon,

@@ -36,7 +36,7 @@ pub const ENTRY: Entry = Entry {
     parameters: &[],
     presets: &[],
     rewriter: Rewriter::Nothing,
-    build: |context, epsilon, _| Ok(Box::new(Em::new(context, epsilon, epsilon, Basis::Proven))),
+    build: &|context, epsilon, _| Ok(Box::new(Em::new(context, epsilon, epsilon, Basis::Proven))),
 };
 
 /// The mechanism that runs at one ε and claims another (or the same).

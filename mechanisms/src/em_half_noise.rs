@@ -27,7 +27,7 @@ pub const ENTRY: Entry = Entry {
     parameters: &[],
     presets: &[],
     rewriter: Rewriter::Nothing,
-    build: |context, epsilon, _| {
+    build: &|context, epsilon, _| {
         Ok(Box::new(Em::new(
             context,
             2.0 * epsilon,

@@ -37,7 +37,7 @@ pub const ENTRY: Entry = Entry {
     parameters: &[DELTA],
     presets: &[],
     rewriter: Rewriter::Nothing,
-    build: |context, epsilon, settings| {
+    build: &|context, epsilon, settings| {
         let delta = settings.get(DELTA.name);
         let claim = (epsilon, delta);
         Ok(Box::new(Local::new(
@@ -65,6 +65,8 @@ struct Gaussian {
 }
 
 impl Noise for Gaussian {
+    const GAUSSIAN: bool = true;
+
     fn scale(&self) -> f64 {
         self.sigma
     }

@@ -14,6 +14,9 @@ use crate::protocol::Protocol;
 
 /// Noise on one entry, its law symmetric about 0.
 pub trait Noise: Send + Sync {
+    /// Whether it is normal.
+    const GAUSSIAN: bool = false;
+
     /// What the lattice is fine against.
     fn scale(&self) -> f64;
 
@@ -65,6 +68,10 @@ impl<N: Noise> Histogram<N> {
 }
 
 impl<N: Noise> Protocol for Histogram<N> {
+    fn is_gaussian(&self) -> bool {
+        N::GAUSSIAN
+    }
+
     fn report(&self, category: usize, stream: &mut Stream) -> String {
         let vector = self.vector(category, stream);
         let words: Vec<String> = vector.iter().map(f64::to_string).collect();

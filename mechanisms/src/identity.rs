@@ -23,7 +23,7 @@ pub const ENTRY: Entry = Entry {
     parameters: &[],
     presets: &[],
     rewriter: Rewriter::Nothing,
-    build: |_, _, _| Ok(Box::new(Identity)),
+    build: &|_, _, _| Ok(Box::new(Identity)),
 };
 
 struct Identity;

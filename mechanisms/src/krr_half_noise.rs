@@ -25,7 +25,7 @@ pub const ENTRY: Entry = Entry {
     parameters: &[],
     presets: &[],
     rewriter: Rewriter::Nothing,
-    build: |context, epsilon, _| {
+    build: &|context, epsilon, _| {
         Ok(Box::new(RandomisedResponse::new(
             context,
             2.0 * epsilon,

@@ -32,7 +32,7 @@ pub const ENTRY: Entry = Entry {
     parameters: &[],
     presets: &[],
     rewriter: Rewriter::Nothing,
-    build: |context, epsilon, _| {
+    build: &|context, epsilon, _| {
         let claim = (epsilon, 0.0);
         Ok(Box::new(Local::new(context, "'oue'", claim, |size| {
             encoding(epsilon, size)

@@ -51,7 +51,7 @@ pub const ENTRY: Entry = Entry {
     parameters: PARAMETERS,
     presets: PRESETS,
     rewriter: Rewriter::Generator,
-    build: |context, epsilon, settings| {
+    build: &|context, epsilon, settings| {
         Ok(Box::new(PrivRewrite::new(
             context,
             epsilon,

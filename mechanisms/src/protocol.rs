@@ -22,6 +22,11 @@ pub trait Protocol: Send + Sync {
     /// A report of `category`.
     fn report(&self, category: usize, stream: &mut Stream) -> String;
 
+    /// Whether a report is the category's vector with normal noise.
+    fn is_gaussian(&self) -> bool {
+        false
+    }
+
     /// ln of the probability (or density) of `report` for `category`; −∞ for what is no report.
     fn log_likelihood(&self, report: &str, category: usize) -> f64;
 }
@@ -63,6 +68,10 @@ impl<P: Protocol> Local<P> {
 impl<P: Protocol> Mechanism for Local<P> {
     fn guarantee(&self) -> Option<Guarantee> {
         Some(self.claim)
+    }
+
+    fn is_gaussian(&self) -> bool {
+        self.protocol.is_gaussian()
     }
 
     fn likelihood(&self) -> Option<&dyn Likelihood> {

@@ -72,6 +72,8 @@ pub enum Kind {
     /// A protocol of local differential privacy over categories, which does not rewrite but encodes: of
     /// known ε, for comparison with audits of tabular data.
     Protocol,
+    /// Not of the registry: a user's own.
+    Outside,
 }
 
 impl Kind {
@@ -82,6 +84,7 @@ impl Kind {
             Self::Published => "published",
             Self::Control => "control",
             Self::Protocol => "protocol",
+            Self::Outside => "outside",
         }
     }
 }
@@ -111,7 +114,7 @@ pub struct Entry {
     pub rewriter: Rewriter,
     /// Builds an instance at an ε that is positive and finite, or 0 for a mechanism without one;
     /// called by [`Entry::instance`] alone, which checks it.
-    pub build: fn(&Context, f64, &Settings) -> Result<Box<dyn Mechanism>>,
+    pub build: &'static (dyn Fn(&Context, f64, &Settings) -> Result<Box<dyn Mechanism>> + Sync),
 }
 
 /// Every mechanism, in the order in which they are listed.

@@ -58,7 +58,7 @@ pub const ENTRY: Entry = Entry {
     ],
     presets: &[],
     rewriter: Rewriter::Generator,
-    build: |context, epsilon, settings| {
+    build: &|context, epsilon, settings| {
         let tau = Some(settings.get("tau"));
         Ok(Box::new(SafeDp::new(context, epsilon, settings, tau)?))
     },

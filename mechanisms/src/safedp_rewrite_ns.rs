@@ -40,7 +40,7 @@ pub const ENTRY: Entry = Entry {
     ],
     presets: &[],
     rewriter: Rewriter::Generator,
-    build: |context, epsilon, settings| {
+    build: &|context, epsilon, settings| {
         Ok(Box::new(SafeDp::new(context, epsilon, settings, None)?))
     },
 };

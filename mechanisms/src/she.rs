@@ -34,7 +34,7 @@ pub const ENTRY: Entry = Entry {
     parameters: &[],
     presets: &[],
     rewriter: Rewriter::Nothing,
-    build: |context, epsilon, _| {
+    build: &|context, epsilon, _| {
         let claim = (epsilon, 0.0);
         Ok(Box::new(Local::new(context, "'she'", claim, |size| {
             Histogram::new(size, Laplace::of_sensitivity(2.0, epsilon))

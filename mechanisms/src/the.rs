@@ -38,7 +38,7 @@ pub const ENTRY: Entry = Entry {
     parameters: &[THRESHOLD],
     presets: &[],
     rewriter: Rewriter::Nothing,
-    build: |context, epsilon, settings| {
+    build: &|context, epsilon, settings| {
         let claim = (epsilon, 0.0);
         let threshold = match settings.get(THRESHOLD.name) {
             0.0 => optimum(epsilon),

@@ -41,7 +41,7 @@ pub const ENTRY: Entry = Entry {
     parameters: &[],
     presets: &[],
     rewriter: Rewriter::Nothing,
-    build: |context, epsilon, _| Ok(Box::new(WordPerturb::new(context, epsilon))),
+    build: &|context, epsilon, _| Ok(Box::new(WordPerturb::new(context, epsilon))),
 };
 
 /// From noise that drowns every word to noise that leaves most of them, for vectors of norm 1 in some

@@ -3,17 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use teda_core::{Error, Neighbours, Result};
 use teda_datasets::Request;
-use teda_mechanisms::registry;
+use teda_mechanisms::registry::{self, Kind};
 use teda_models::http::Budget;
 
 use super::Outcome;
 use super::output::{self, Format, print, table};
 use crate::config::{ANYTIME, Config, TEDA};
 use crate::models::Access;
+use crate::outside::{self, EXEC};
 use crate::run::{Ended, Pace, Prepared, resume};
 use crate::until::Until;
 
@@ -24,14 +26,14 @@ use crate::until::Until;
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Arguments {
-    /// Mechanisms to audit (see `teda list mechanisms`); `all` for every one
-    #[arg(
-        long,
-        value_name = "NAME,…",
-        value_delimiter = ',',
-        required_unless_present = "resume"
-    )]
+    /// Mechanisms to audit (see `teda list mechanisms`); `all` for every rewriter; `exec:COMMAND` for a
+    /// program of your own (repeatable; see examples/)
+    #[arg(long, value_name = "NAME,…", required_unless_present = "resume")]
     mech: Vec<String>,
+    /// What a mechanism from outside claims: epsilon=E (the nominal one when left out), delta=D,
+    /// neighbours=any-texts|one-token, unit=text
+    #[arg(long, value_name = "KEY=VALUE,…")]
+    claim: Option<String>,
     /// Nominal epsilons to run; each mechanism's own grid when left out
     #[arg(
         long,
@@ -109,7 +111,7 @@ pub struct Arguments {
     #[arg(
         long,
         value_name = "RUN",
-        conflicts_with_all = ["mech", "epsilon", "dataset", "split", "limit", "min_words", "max_words",
+        conflicts_with_all = ["mech", "claim", "epsilon", "dataset", "split", "limit", "min_words", "max_words",
             "attack", "k", "lambda", "neighbours", "trials", "alpha", "delta", "estimator", "until", "set",
             "preset", "seed", "encoder", "llm", "judge", "shard", "out", "dry_run"]
     )]
@@ -135,6 +137,9 @@ const EXAMPLES: &str = "Examples:
   teda audit --mech krr,krr-half-noise --limit 2 --lambda 0 --trials 1000000
   teda audit --mech em --epsilon 1,10,100 --dataset reviews.csv:body --attack embedding,random
   teda audit --mech em --attack embedding,llm --judge smollm2-135m:by=prompt --trials 200
+  teda audit --mech krr,em --epsilon 1,4 --until decided --trials 1000000
+  teda audit --mech grr,oue,olh --dataset categories:2 --attack likelihood-ratio --estimator abstain
+  teda audit --mech exec:\"python3 my_mechanism.py\" --epsilon 2 --claim neighbours=any-texts
   teda audit --mech privrewrite --preset paper --set tau=0.9 --epsilon 2 --format json
   teda audit --mech identity --shard 1/4 --out part1";
 
@@ -220,11 +225,23 @@ pub struct AccessArguments {
     /// Tokens paid to servers at most, prompts included; the run can be resumed with more
     #[arg(long, value_name = "N")]
     max_tokens: Option<u64>,
+    /// Processes of a program (exec:…) at once; one a core when left out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    processes: Option<u16>,
+    /// Seconds that such a process may be silent, its start included
+    #[arg(long, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..))]
+    timeout: u32,
 }
 
 impl AccessArguments {
     /// As the loader of models wants it.
     pub fn access(&self, quiet: bool) -> Access {
+        let cores = rayon::current_num_threads();
+        outside::Pace {
+            processes: self.processes.map_or(cores, usize::from),
+            timeout: Duration::from_secs(self.timeout.into()),
+        }
+        .set();
         Access {
             offline: self.offline,
             quiet,
@@ -255,6 +272,7 @@ impl ModelArguments {
             epsilons,
             set: self.set.clone(),
             preset: self.preset.clone(),
+            claim: None,
             datasets,
             attacks: vec!["embedding".into()],
             ks: vec![2],
@@ -383,6 +401,7 @@ impl Arguments {
             delta: self.delta,
             estimator: self.estimator(),
             until: self.until,
+            claim: self.claim.clone(),
             judge: self.judge.clone(),
             shard: self.shard,
             ..self
@@ -402,13 +421,21 @@ impl Arguments {
 
     /// The mechanisms by name, `all` spelled out.
     fn mechanisms(&self) -> Vec<String> {
-        if self.mech == ["all"] {
-            return registry::ALL
-                .iter()
-                .map(|entry| entry.name.to_owned())
-                .collect();
+        // A command may hold commas.
+        let (commands, names): (Vec<&String>, _) =
+            self.mech.iter().partition(|name| name.starts_with(EXEC));
+        let names = names.into_iter().flat_map(|names| names.split(','));
+        let mut all: Vec<String> = Vec::new();
+        for name in names.chain(commands.into_iter().map(String::as_str)) {
+            if name == "all" {
+                // Protocols encode categories: they rewrite no texts.
+                let rewriters = registry::ALL.iter().filter(|e| e.kind != Kind::Protocol);
+                all.extend(rewriters.map(|entry| entry.name.to_owned()));
+            } else {
+                all.push(name.to_owned());
+            }
         }
-        self.mech.clone()
+        all
     }
 
     fn say_where(&self, directory: &Path) {

@@ -4,12 +4,11 @@ use std::io::BufRead;
 
 use clap::Args;
 use teda_core::{Error, Mechanism, Query, Result, Seed};
-use teda_mechanisms::registry;
 
 use super::Outcome;
 use super::audit::{DataArguments, ModelArguments, SpeedArguments};
 use super::output::print;
-use crate::run;
+use crate::{outside, run};
 
 /// Rewrites lines from standard input, so that one can look at what a mechanism does.
 ///
@@ -38,7 +37,7 @@ const BATCH: usize = 256;
 impl Arguments {
     pub fn run(self) -> Result<Outcome> {
         self.speed.apply()?;
-        let entry = registry::entry(&self.mech)?;
+        let entry = outside::entry(&self.mech, None, self.epsilon.is_some())?;
         if entry.unit.is_some() && self.epsilon.is_none() {
             let grid: Vec<String> = entry.grid.iter().map(f64::to_string).collect();
             return Err(Error::usage(format!(

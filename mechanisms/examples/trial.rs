@@ -2,7 +2,7 @@
 //! two texts, attacked by its likelihoods, on one core.
 //!
 //! Prints nanoseconds a trial, of the whole and of its parts, each the best of seven passes:
-//! `cargo run --release -p teda-mechanisms --example randomised_response`.
+//! `cargo run --release -p teda-mechanisms --example trial`.
 
 use std::error::Error;
 use std::hint::black_box;
