@@ -1,9 +1,11 @@
 //! End-to-end tests of the binary, as a user runs it.
 
 mod controls;
+mod estimators;
 mod goldens;
 mod inputs;
 mod judges;
 mod laws;
 mod models;
+mod outside;
 mod sandbox;
