@@ -55,7 +55,7 @@ fn a_certificate_refutes_half_the_noise_and_not_its_sound_twin() {
         "--epsilon",
         "4",
         "--trials",
-        "1000",
+        "2000",
     ]);
     assert_eq!(cells[0]["verdict"], "violation", "{}", cells[0]);
     assert_eq!(cells[1]["verdict"], "consistent", "{}", cells[1]);
