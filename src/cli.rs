@@ -9,6 +9,7 @@ mod models;
 pub mod output;
 mod report;
 mod rewrite;
+mod selftest;
 
 use clap::{Parser, Subcommand};
 use teda_core::Error;
@@ -36,6 +37,7 @@ enum Command {
     List(list::Arguments),
     Data(data::Arguments),
     Models(models::Arguments),
+    Selftest(selftest::Arguments),
 }
 
 /// How a command ended without an error.
@@ -58,6 +60,7 @@ pub fn run() -> u8 {
         Command::List(arguments) => arguments.run(),
         Command::Data(arguments) => arguments.run(),
         Command::Models(arguments) => arguments.run(),
+        Command::Selftest(arguments) => arguments.run(),
     };
     match result {
         Ok(Outcome::Done) => 0,

@@ -19,6 +19,7 @@ mod plan;
 mod plot;
 mod progress;
 mod run;
+mod selftest;
 mod stored;
 mod table;
 mod trial;

@@ -1,0 +1,104 @@
+//! What is wrong on purpose, and must be seen to be.
+
+use rayon::prelude::*;
+use teda_core::estimator::{Design, Level, named, teda};
+use teda_core::{Result, Seed, Tally};
+
+use super::{Check, Size, Subject, Trial, bound};
+
+/// Audits of a bug: it shows in most of them.
+const AUDITS: u64 = 300;
+const ALPHA: f64 = 0.05;
+
+/// The checks.
+///
+/// # Errors
+/// Where a mechanism cannot be built or fails.
+pub fn planted(size: Size, root: Seed) -> Result<Vec<Check>> {
+    let krr = Subject::new("krr", 2, 1.0, 0.0, 1.0)?;
+    let broken = Subject::new("krr-half-noise", 2, 1.0, 0.0, 2.0)?;
+    let exceeds = |subject: &Subject, name: &str, shown: Shown| -> Result<Check> {
+        let root = root.named(name);
+        let exceeded: Vec<bool> = (0..AUDITS)
+            .into_par_iter()
+            .map(|audit| {
+                let seed = root.at(audit);
+                let trials = subject.audit(size.trials, seed)?;
+                Ok(shown(subject, trials, seed)? > subject.claim)
+            })
+            .collect::<Result<_>>()?;
+        let exceeded = exceeded.into_iter().filter(|exceeded| *exceeded).count();
+        Ok(Check::planted(name, AUDITS, exceeded as u64, ALPHA / 2.0))
+    };
+    Ok(vec![
+        exceeds(
+            &broken,
+            "a mechanism with half the noise that it claims",
+            |_, trials, _| bound(named("teda")?, design(&trials)?, &trials),
+        )?,
+        exceeds(
+            &krr,
+            "an attack that tosses the mechanism's own coins",
+            |subject, mut trials, seed| {
+                let guesses = subject.guesses_with_its_coins(&trials, seed)?;
+                for (trial, guess) in trials.iter_mut().zip(guesses) {
+                    trial.guess = guess;
+                }
+                bound(named("teda")?, design(&trials)?, &trials)
+            },
+        )?,
+        exceeds(
+            &krr,
+            "a Clopper-Pearson limit looked at after every trial",
+            |_, trials, _| peeked(&trials),
+        )?,
+        exceeds(
+            &krr,
+            "the best of ten parts of an audit without paying for the choice",
+            |_, trials, _| luckiest_part(&trials),
+        )?,
+    ])
+}
+
+/// The bound that a faulty audit would report.
+type Shown = fn(&Subject, Vec<Trial>, Seed) -> Result<f64>;
+
+fn design(trials: &[Trial]) -> Result<Design> {
+    Ok(Design {
+        k: 2,
+        trials: trials.len() as u64,
+        level: Level::new(ALPHA)?,
+        delta: 0.0,
+    })
+}
+
+fn tally(trials: &[Trial]) -> Tally {
+    let mut tally = Tally::new(2);
+    for trial in trials {
+        let seen = trial.observed();
+        tally.record(seen.secret, seen.guess, false);
+    }
+    tally
+}
+
+/// The largest bound over all times.
+fn peeked(trials: &[Trial]) -> Result<f64> {
+    let level = Level::new(ALPHA)?;
+    let mut tally = Tally::new(2);
+    let mut greatest = 0.0_f64;
+    for trial in trials {
+        let seen = trial.observed();
+        tally.record(seen.secret, seen.guess, false);
+        greatest = greatest.max(teda::bound(&tally, level, 0.0).epsilon);
+    }
+    Ok(greatest)
+}
+
+/// The largest bound of ten parts of the trials, each at the whole level.
+fn luckiest_part(trials: &[Trial]) -> Result<f64> {
+    let level = Level::new(ALPHA)?;
+    let part = trials.len().div_ceil(10).max(1);
+    let parts = trials.chunks(part).map(tally);
+    let bounds = parts.map(|tally| teda::bound(&tally, level, 0.0).epsilon);
+    Ok(bounds.fold(0.0, f64::max))
+}
