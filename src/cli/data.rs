@@ -53,7 +53,7 @@ impl Arguments {
                 card.name, card.title, card.source, card.attribution, card.sha256
             );
         }
-        let own = "\nYour own: --dataset FILE.{jsonl,csv,tsv,parquet,txt}[.gz][:COLUMN], or - for standard input.\n";
+        let own = "\nMade up: --dataset categories:K, K names of categories for protocols of tabular data.\nYour own: --dataset FILE.{jsonl,csv,tsv,parquet,txt}[.gz][:COLUMN], or - for standard input.\n";
         print(&(lines(&overview) + &details + own))?;
         Ok(Outcome::Done)
     }

@@ -73,10 +73,14 @@ fn list_mechanisms() -> String {
 }
 
 fn list_attacks() -> String {
-    let mut overview = table(["attack", "judge", "what it does", "source"]);
+    let mut overview = table(["attack", "needs", "what it does", "source"]);
     for entry in teda_attacks::registry::ALL {
-        let judge = if entry.judge { "--judge" } else { "-" };
-        overview.add_row([entry.name, judge, entry.summary, entry.source]);
+        let needs = match (entry.judge, entry.likelihoods) {
+            (true, _) => "--judge",
+            (false, true) => "exact likelihoods",
+            (false, false) => "-",
+        };
+        overview.add_row([entry.name, needs, entry.summary, entry.source]);
     }
     lines(&overview)
 }
