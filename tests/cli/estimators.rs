@@ -63,8 +63,7 @@ fn a_certificate_refutes_half_the_noise_and_not_its_sound_twin() {
     assert_eq!(cells[1]["ceiling"], "inf");
 }
 
-/// A broken control is refuted after a few trials, the same ones for any batch and number of threads, and a
-/// resumed run stops where it had.
+/// A broken control is refuted after a few trials, the same ones for any batch and number of threads.
 #[test]
 fn an_audit_stops_when_it_is_decided() {
     let sandbox = Sandbox::new();
