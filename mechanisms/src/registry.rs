@@ -92,6 +92,9 @@ impl Kind {
 /// A named set of parameter values.
 pub type Preset = (&'static str, &'static [(&'static str, &'static str)]);
 
+/// Builds an instance.
+pub type Build = dyn Fn(&Context, f64, &Settings) -> Result<Box<dyn Mechanism>> + Sync;
+
 /// A mechanism's line in the registry.
 pub struct Entry {
     /// Its paper's name, in kebab-case.
@@ -114,7 +117,7 @@ pub struct Entry {
     pub rewriter: Rewriter,
     /// Builds an instance at an ε that is positive and finite, or 0 for a mechanism without one;
     /// called by [`Entry::instance`] alone, which checks it.
-    pub build: &'static (dyn Fn(&Context, f64, &Settings) -> Result<Box<dyn Mechanism>> + Sync),
+    pub build: &'static Build,
 }
 
 /// Every mechanism, in the order in which they are listed.
