@@ -16,6 +16,7 @@ pub mod sampling;
 pub mod seed;
 mod softmax;
 pub mod tally;
+pub mod two_sample;
 pub mod verdict;
 
 pub use attack::{Attack, Observation};
