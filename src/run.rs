@@ -73,6 +73,12 @@ impl Prepared {
         })
     }
 
+    /// The cells to compute, as the manifest will have them.
+    #[must_use]
+    pub fn cells(&self) -> Vec<CellPlan> {
+        cell_plans(&self.config, &self.plan)
+    }
+
     /// Seconds that each series of the plan will take, from a few of its trials timed here. Their
     /// results are thrown away. `None` where a server answers: a plan must not cost money.
     ///
@@ -126,7 +132,7 @@ impl Prepared {
         manifest.models = self.models.records.clone();
         manifest.device = models::device().to_owned();
         manifest.reproducible = self.models.reproducible();
-        manifest.cells = cell_plans(&self.config, &self.plan);
+        manifest.cells = self.cells();
         manifest.save(directory.path())?;
         let journal = Journal::create(directory.path())?;
         let state = State::new(&manifest.cells, self.config.trial_range())?;

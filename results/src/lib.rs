@@ -23,5 +23,5 @@ pub use journal::Journal;
 pub use manifest::{CellPlan, DatasetRecord, Machine, Manifest, ModelRecord, Status};
 pub use parquet::{Rows, Writer};
 pub use row::Row;
-pub use rundir::{RunDir, run_name};
+pub use rundir::{RunDir, run_name, unused};
 pub use timestamp::rfc3339_utc;

@@ -132,7 +132,10 @@ pub fn run_name(created: &str, mechanisms: &[&str], dataset: &str) -> String {
 
 /// `base/name`, or the first of `base/name-2`, `base/name-3` … that does not exist, created so that
 /// no other process gets the same one.
-fn unused(base: &Path, name: &str) -> Result<PathBuf> {
+///
+/// # Errors
+/// Failed, if it cannot be created.
+pub fn unused(base: &Path, name: &str) -> Result<PathBuf> {
     let failed = |path: &Path, e| atomic::failed(path, "cannot create the run directory", &e);
     fs::create_dir_all(base).map_err(|e| failed(base, e))?;
     let mut path = base.join(name);

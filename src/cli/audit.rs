@@ -389,7 +389,8 @@ impl Arguments {
         }
     }
 
-    fn config(&self) -> Config {
+    /// The configuration that these flags ask for.
+    pub fn config(&self) -> Config {
         let datasets = self.data.requests();
         Config {
             attacks: self.attack.clone(),
@@ -449,7 +450,7 @@ impl Arguments {
 }
 
 /// A flag that the first Ctrl-C sets; the second ends the process at once.
-fn stop_on_interrupt() -> Result<Arc<AtomicBool>> {
+pub(super) fn stop_on_interrupt() -> Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&flag);
     ctrlc::set_handler(move || {
