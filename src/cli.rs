@@ -1,7 +1,8 @@
 //! The command line: one file a subcommand.
 
-mod audit;
+pub mod audit;
 mod calibrate;
+mod check;
 mod data;
 mod list;
 mod merge;
@@ -26,12 +27,13 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit status: 0 done, 1 failed while running, 2 wrong usage or configuration, 130 interrupted (the run can be resumed).";
+const EXIT_CODES: &str = "Exit status: 0 done, 1 failed while running, 2 wrong usage or configuration, 3 a check found a violation or a regression, 130 interrupted (the run can be resumed).";
 
 #[derive(Subcommand)]
 enum Command {
     Audit(Box<audit::Arguments>),
     Rewrite(rewrite::Arguments),
+    Check(check::Arguments),
     Report(report::Arguments),
     Merge(merge::Arguments),
     List(list::Arguments),
@@ -45,6 +47,8 @@ enum Command {
 pub enum Outcome {
     /// It did what was asked.
     Done,
+    /// A check found a violation or a regression.
+    CheckFailed,
     /// The user stopped it.
     Interrupted,
 }
@@ -55,6 +59,7 @@ pub fn run() -> u8 {
     let result = match cli.command {
         Command::Audit(arguments) => arguments.run(),
         Command::Rewrite(arguments) => arguments.run(),
+        Command::Check(arguments) => arguments.run(),
         Command::Report(arguments) => arguments.run(),
         Command::Merge(arguments) => arguments.run(),
         Command::List(arguments) => arguments.run(),
@@ -64,6 +69,7 @@ pub fn run() -> u8 {
     };
     match result {
         Ok(Outcome::Done) => 0,
+        Ok(Outcome::CheckFailed) => 3,
         Ok(Outcome::Interrupted) => 130,
         Err(error) => {
             eprintln!("error: {error}");

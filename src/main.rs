@@ -2,6 +2,7 @@
 //!
 //! config → data set → (candidate set, secret) → mechanism → attack → tally → bound → table, curve.
 
+mod check;
 mod cli;
 mod config;
 mod count;

@@ -1,5 +1,6 @@
 //! End-to-end tests of the binary, as a user runs it.
 
+mod check;
 mod controls;
 mod estimators;
 mod goldens;

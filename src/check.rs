@@ -1,0 +1,152 @@
+//! Checks: audits with limits that their cells must keep, and with records that they are compared with.
+//!
+//! file → audits with limits → runs → cells with what they fail → table, document, JUnit.
+
+mod compare;
+mod fields;
+mod file;
+pub mod junit;
+mod key;
+mod limits;
+pub mod report;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use teda_core::Result;
+use teda_results::{Cell, CellPlan};
+
+use crate::config::Config;
+use crate::models::Access;
+use crate::run::{Ended, Pace, Prepared};
+use compare::{Comparison, Recorded};
+pub use file::read;
+use key::Key;
+use limits::Limits;
+
+/// One audit of a check file.
+pub struct Audit {
+    /// Its name, which is also that of its run directory.
+    pub name: String,
+    config: Config,
+    limits: Limits,
+    recorded: Option<Recorded>,
+}
+
+/// A cell that would be computed, for people.
+pub struct Planned {
+    /// Which one.
+    pub cell: String,
+    /// Trials at most.
+    pub trials: u64,
+    /// What it must keep.
+    pub limits: String,
+    /// The success rate that it will be compared with.
+    pub recorded: Option<f64>,
+}
+
+/// What an audit came to.
+#[derive(Debug, Serialize)]
+pub struct Checked {
+    name: String,
+    run_dir: PathBuf,
+    cells: Vec<CheckedCell>,
+}
+
+/// A cell and what it fails.
+#[derive(Debug, Serialize)]
+struct CheckedCell {
+    cell: Cell,
+    limits: Limits,
+    /// The comparison with the recorded cell, where one was asked for.
+    recorded: Option<Comparison>,
+    ok: bool,
+    /// Every limit that is not kept, in words.
+    failures: Vec<String>,
+}
+
+impl Audit {
+    /// The cells that would be computed.
+    ///
+    /// # Errors
+    /// Usage, for anything that cannot be met, such as a cell without its record.
+    pub fn plan(&self, access: &Access) -> Result<Vec<Planned>> {
+        let planned = |plan: &CellPlan| {
+            Ok(Planned {
+                cell: Key::from(plan).to_string(),
+                trials: plan.trials,
+                limits: self.limits.shown(plan.claimed_epsilon),
+                recorded: self
+                    .recorded(&Key::from(plan))?
+                    .map(|cell| cell.success_rate),
+            })
+        };
+        let (_, plans) = self.prepare(access)?;
+        plans.iter().map(planned).collect()
+    }
+
+    /// Runs the audit into its directory below `out` and checks its cells; `None` after an interrupt.
+    ///
+    /// # Errors
+    /// Usage, for anything that cannot be met; failed, where running it fails.
+    pub fn run(&self, out: &Path, access: &Access, pace: &Pace<'_>) -> Result<Option<Checked>> {
+        let (prepared, _) = self.prepare(access)?;
+        match prepared.begin(Some(&out.join(&self.name)), pace)? {
+            Ended::Interrupted(_) => Ok(None),
+            Ended::Complete(run_dir, cells) => Ok(Some(Checked {
+                name: self.name.clone(),
+                run_dir,
+                cells: self.check(cells)?,
+            })),
+        }
+    }
+
+    /// Loads what the audit needs. Missing records are found here, before the first trial.
+    fn prepare(&self, access: &Access) -> Result<(Prepared, Vec<CellPlan>)> {
+        let prepared = Prepared::new(self.config.clone(), access)?;
+        let plans = prepared.cells();
+        for plan in &plans {
+            self.recorded(&Key::from(plan))?;
+        }
+        Ok((prepared, plans))
+    }
+
+    fn recorded(&self, key: &Key<'_>) -> Result<Option<&Cell>> {
+        let recorded = self.recorded.as_ref();
+        recorded.map(|recorded| recorded.cell(key)).transpose()
+    }
+
+    fn check(&self, cells: Vec<Cell>) -> Result<Vec<CheckedCell>> {
+        let compared = cells.len();
+        let check = |cell: Cell| {
+            let recorded = self.recorded.as_ref();
+            let recorded = recorded
+                .map(|recorded| recorded.compare(&cell, compared))
+                .transpose()?;
+            let mut failures = self.limits.failures(&cell);
+            failures.extend(recorded.as_ref().and_then(Comparison::failure));
+            Ok(CheckedCell {
+                limits: self.limits,
+                recorded,
+                ok: failures.is_empty(),
+                failures,
+                cell,
+            })
+        };
+        cells.into_iter().map(check).collect()
+    }
+}
+
+impl Checked {
+    /// Its cells.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Cells that fail a limit.
+    #[must_use]
+    pub fn failed(&self) -> usize {
+        self.cells.iter().filter(|cell| !cell.ok).count()
+    }
+}

@@ -1,0 +1,189 @@
+//! The fields of one table of a check file, each with the line on which it stands.
+
+use teda_core::{Error, Result};
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
+
+/// A check file while it is read.
+pub struct Source<'a> {
+    /// What messages call it.
+    pub name: String,
+    /// Its text.
+    pub text: &'a str,
+}
+
+impl Source<'_> {
+    /// The error with file and line before it.
+    pub fn at(&self, start: usize, error: Error) -> Error {
+        error.context(self.place(start))
+    }
+
+    /// File and line of the byte `start`.
+    fn place(&self, start: usize) -> String {
+        let before = self.text.bytes().take(start);
+        let line = 1 + before.filter(|byte| *byte == b'\n').count();
+        format!("{}:{line}", self.name)
+    }
+}
+
+/// `key = value`, the value as the words that a command line would have.
+#[derive(Clone)]
+struct Field {
+    key: String,
+    words: Vec<String>,
+    place: String,
+}
+
+impl Field {
+    fn read(
+        source: &Source<'_>,
+        key: &Spanned<DeString<'_>>,
+        value: &Spanned<DeValue<'_>>,
+        known: &[&str],
+    ) -> Result<Self> {
+        let name = key.get_ref().as_ref();
+        if !known.contains(&name) {
+            return Err(source.at(key.span().start, Error::unknown("key", name, known)));
+        }
+        let words = words(value.get_ref());
+        Ok(Self {
+            key: name.to_owned(),
+            words: words.map_err(|e| source.at(value.span().start, e.context(name)))?,
+            place: source.place(key.span().start),
+        })
+    }
+}
+
+/// The fields of an audit.
+pub struct Fields {
+    all: Vec<Field>,
+    /// Where the table begins.
+    place: String,
+}
+
+impl Fields {
+    /// The fields of `table`, which begins at byte `start` and holds none but `known` keys.
+    ///
+    /// # Errors
+    /// Usage, for another key, naming the nearest, or a value that is neither scalar nor list.
+    pub fn read(
+        source: &Source<'_>,
+        table: &DeTable<'_>,
+        start: usize,
+        known: &[&str],
+    ) -> Result<Self> {
+        Ok(Self {
+            all: table
+                .iter()
+                .map(|(key, value)| Field::read(source, key, value, known))
+                .collect::<Result<_>>()?,
+            place: source.place(start),
+        })
+    }
+
+    /// These, and of `defaults` those whose key is not among these.
+    #[must_use]
+    pub fn or(mut self, defaults: &Self) -> Self {
+        let missing = defaults.all.iter().filter(|field| !self.has(&field.key));
+        let missing: Vec<Field> = missing.cloned().collect();
+        self.all.extend(missing);
+        self
+    }
+
+    /// Whether the key stands here.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.find(key).is_some()
+    }
+
+    /// The fields of `flags` as a command line gives them.
+    #[must_use]
+    pub fn arguments(&self, flags: &[&str]) -> Vec<String> {
+        let given = self.all.iter().filter(|f| flags.contains(&&*f.key));
+        given
+            .flat_map(|f| {
+                f.words
+                    .iter()
+                    .map(move |word| format!("--{}={word}", f.key))
+            })
+            .collect()
+    }
+
+    /// The one value of `key`.
+    ///
+    /// # Errors
+    /// Usage, for a list of several.
+    pub fn word(&self, key: &str) -> Result<Option<&str>> {
+        let Some(field) = self.find(key) else {
+            return Ok(None);
+        };
+        match &field.words[..] {
+            [word] => Ok(Some(word)),
+            words => Err(self.at(
+                key,
+                Error::usage(format!("{key}: {} values, where one is meant", words.len())),
+            )),
+        }
+    }
+
+    /// The number of `key`, finite and not negative.
+    ///
+    /// # Errors
+    /// Usage, for anything else.
+    pub fn number(&self, key: &str) -> Result<Option<f64>> {
+        let Some(word) = self.word(key)? else {
+            return Ok(None);
+        };
+        let number = word
+            .parse()
+            .ok()
+            .filter(|n: &f64| n.is_finite() && *n >= 0.0);
+        let wrong = || {
+            let claim = if key == "at-most" {
+                ", or \"claim\""
+            } else {
+                ""
+            };
+            Error::usage(format!(
+                "{key} = {word}: write a finite number, 0 or more{claim}"
+            ))
+        };
+        number.ok_or_else(|| self.at(key, wrong())).map(Some)
+    }
+
+    /// The error with the place of `key` before it, or that of the table where it has no such key.
+    #[must_use]
+    pub fn at(&self, key: &str, error: Error) -> Error {
+        let place = self.find(key).map_or(&self.place, |field| &field.place);
+        error.context(place)
+    }
+
+    fn find(&self, key: &str) -> Option<&Field> {
+        self.all.iter().find(|field| field.key == key)
+    }
+}
+
+/// A value as the words of a command line.
+fn words(value: &DeValue<'_>) -> Result<Vec<String>> {
+    match value {
+        DeValue::Array(items) if items.is_empty() => Err(Error::usage(
+            "an empty list; leave the key out for the default",
+        )),
+        DeValue::Array(items) => items.iter().map(|item| scalar(item.get_ref())).collect(),
+        single => Ok(vec![scalar(single)?]),
+    }
+}
+
+fn scalar(value: &DeValue<'_>) -> Result<String> {
+    match value {
+        DeValue::String(text) => Ok(text.to_string()),
+        DeValue::Float(number) => Ok(number.as_str().to_owned()),
+        DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
+            .map(|n| n.to_string())
+            .map_err(|e| Error::usage(format!("{number}: {e}"))),
+        other => Err(Error::usage(format!(
+            "a value of type {}; write a number, a text, or a list of them",
+            other.type_str()
+        ))),
+    }
+}

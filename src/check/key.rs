@@ -1,0 +1,63 @@
+//! What makes a cell the same cell in two runs.
+
+use std::fmt;
+
+use teda_results::{Cell, CellPlan};
+
+/// (dataset, mechanism, ε, neighbours, k, λ, attack).
+#[derive(Debug, PartialEq)]
+pub struct Key<'a> {
+    dataset: &'a str,
+    mechanism: &'a str,
+    epsilon: Option<f64>,
+    neighbours: &'a str,
+    k: u32,
+    lambda: f64,
+    attack: &'a str,
+}
+
+impl<'a> From<&'a Cell> for Key<'a> {
+    fn from(cell: &'a Cell) -> Self {
+        Self {
+            dataset: &cell.dataset,
+            mechanism: &cell.mechanism,
+            epsilon: cell.epsilon,
+            neighbours: &cell.neighbours,
+            k: cell.k,
+            lambda: cell.lambda,
+            attack: &cell.attack,
+        }
+    }
+}
+
+impl<'a> From<&'a CellPlan> for Key<'a> {
+    fn from(plan: &'a CellPlan) -> Self {
+        Self {
+            dataset: &plan.dataset,
+            mechanism: &plan.mechanism,
+            epsilon: plan.epsilon,
+            neighbours: &plan.neighbours,
+            k: plan.k,
+            lambda: plan.lambda,
+            attack: &plan.attack,
+        }
+    }
+}
+
+impl fmt::Display for Key<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.mechanism)?;
+        if let Some(epsilon) = self.epsilon {
+            write!(f, " ε={epsilon}")?;
+        }
+        write!(
+            f,
+            " k={} λ={} {} on {}",
+            self.k, self.lambda, self.attack, self.dataset
+        )?;
+        if self.neighbours == "any-texts" {
+            return Ok(());
+        }
+        write!(f, " ({})", self.neighbours)
+    }
+}

@@ -1,0 +1,121 @@
+//! What a cell must keep: a bound at most, a bound at least, a verdict.
+
+use serde::{Serialize, Serializer};
+use teda_core::{Error, Result, Verdict};
+use teda_results::Cell;
+
+use super::fields::Fields;
+
+/// The limits of an audit, which each of its cells must keep.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Limits {
+    at_most: Option<AtMost>,
+    at_least: Option<f64>,
+    expect: Option<Verdict>,
+}
+
+/// The most that an empirical ε may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum AtMost {
+    /// What the mechanism claims between the texts of the cell; anything, where it claims nothing.
+    Claim,
+    /// This much.
+    Epsilon(f64),
+}
+
+impl Serialize for AtMost {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Self::Claim => serializer.serialize_str("claim"),
+            Self::Epsilon(epsilon) => serializer.serialize_f64(*epsilon),
+        }
+    }
+}
+
+impl Limits {
+    /// The limits among the fields of an audit: its claim, where it names none.
+    ///
+    /// # Errors
+    /// Usage, for a value that is no limit and for limits that no cell can keep together.
+    pub fn read(fields: &Fields) -> Result<Self> {
+        let at_least = fields.number("at-least")?;
+        let expect = fields.word("expect")?.map(Verdict::parse).transpose();
+        let expect = expect.map_err(|e| fields.at("expect", e))?;
+        let at_most = match fields.word("at-most")? {
+            Some("claim") => Some(AtMost::Claim),
+            Some(_) => fields.number("at-most")?.map(AtMost::Epsilon),
+            // A control that must be caught breaks its claim.
+            None => (at_least.is_none() && expect.is_none()).then_some(AtMost::Claim),
+        };
+        let limits = Self {
+            at_most,
+            at_least,
+            expect,
+        };
+        limits.possible().map_err(|e| fields.at("at-most", e))?;
+        Ok(limits)
+    }
+
+    fn possible(&self) -> Result<()> {
+        match *self {
+            Self {
+                at_most: Some(AtMost::Epsilon(most)),
+                at_least: Some(least),
+                ..
+            } if most < least => Err(Error::usage(format!(
+                "at-most = {most} is below at-least = {least}: no bound keeps both"
+            ))),
+            Self {
+                at_most: Some(AtMost::Claim),
+                expect: Some(Verdict::Violation),
+                ..
+            } => Err(Error::usage(
+                "at-most = \"claim\" fails every cell that expect = \"violation\" asks for: leave one of them out",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Every limit that the cell does not keep, in words.
+    #[must_use]
+    pub fn failures(&self, cell: &Cell) -> Vec<String> {
+        let bound = cell.empirical_epsilon;
+        let most = match self.at_most {
+            // The verdict knows the claim's δ, too.
+            Some(AtMost::Claim) => (cell.verdict == Verdict::Violation.name()).then(|| {
+                let claim = cell.claimed_epsilon.unwrap_or(0.0);
+                format!("ε ≥ {bound:.4} exceeds the claim of {claim}")
+            }),
+            Some(AtMost::Epsilon(most)) => {
+                (bound > most).then(|| format!("ε ≥ {bound:.4} exceeds at-most = {most}"))
+            }
+            None => None,
+        };
+        let least = self.at_least.filter(|least| bound < *least).map(|least| {
+            format!(
+                "ε ≥ {bound:.4} stays below at-least = {least} ({} trials can show {:.4})",
+                cell.trials, cell.ceiling
+            )
+        });
+        let verdict = self
+            .expect
+            .map(Verdict::name)
+            .filter(|verdict| cell.verdict != *verdict)
+            .map(|verdict| format!("verdict {} where {verdict} is expected", cell.verdict));
+        [most, least, verdict].into_iter().flatten().collect()
+    }
+
+    /// The limits in a table, `claim` spelled out.
+    #[must_use]
+    pub fn shown(&self, claim: Option<f64>) -> String {
+        let most = self.at_most.map(|most| match (most, claim) {
+            (AtMost::Claim, Some(claim)) => format!("≤ {claim} (claim)"),
+            (AtMost::Claim, None) => "≤ claim (none)".to_owned(),
+            (AtMost::Epsilon(most), _) => format!("≤ {most}"),
+        });
+        let least = self.at_least.map(|least| format!("≥ {least}"));
+        let verdict = self.expect.map(|verdict| verdict.name().to_owned());
+        let all: Vec<String> = [most, least, verdict].into_iter().flatten().collect();
+        all.join(", ")
+    }
+}
