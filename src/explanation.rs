@@ -8,17 +8,17 @@ use teda_results::Cell;
 pub fn of(cell: &Cell, verdict: Verdict) -> String {
     let who = name(cell);
     let leak = number(cell.empirical_epsilon);
-    let confidence = confidence(cell.alpha);
+    let assured = assurance(cell);
     let claim = cell.claimed_epsilon.map(number).unwrap_or_default();
     let texts = match cell.neighbours.as_str() {
         "one-token" => "some pair of texts that differ in one token",
         _ => "some pair of these texts",
     };
     let shown = if cell.empirical_epsilon > 0.0 {
-        format!("at {confidence} % confidence {who} leaks at least ε = {leak} between {texts}")
+        format!("{assured} {who} leaks at least ε = {leak} between {texts}")
     } else {
         format!(
-            "the {} attack found no leak of {who} at {confidence} % confidence",
+            "the {} attack found no leak of {who} {assured}",
             cell.attack
         )
     };
@@ -38,6 +38,16 @@ pub fn of(cell: &Cell, verdict: Verdict) -> String {
             number(cell.ceiling)
         ),
         Verdict::NoClaim => format!("{shown}; between such texts it claims nothing"),
+    }
+}
+
+/// How sure a bound is, by its estimator.
+fn assurance(cell: &Cell) -> String {
+    let percent = confidence(cell.alpha);
+    match cell.estimator.as_str() {
+        "certificate" if cell.delta == 0.0 => "for certain".to_owned(),
+        "joint-beta" => format!("with {percent} % posterior probability (which is no confidence)"),
+        _ => format!("at {percent} % confidence"),
     }
 }
 
@@ -143,6 +153,20 @@ mod tests {
             "its claim of 8300 is out of reach, since 500 trials can show 4.541 at most"
         ));
         assert!(say(0.02, None, Verdict::NoClaim).ends_with("it claims nothing"));
+    }
+
+    #[test]
+    fn a_sentence_says_how_sure_its_estimator_is() {
+        let say = |estimator: &str| {
+            let cell = Cell {
+                estimator: estimator.into(),
+                ..cell(1.5, Some(2.0), Verdict::Consistent)
+            };
+            of(&cell, Verdict::Consistent)
+        };
+        assert!(say("abstain").starts_with("at 99 % confidence krr"));
+        assert!(say("certificate").starts_with("for certain krr"));
+        assert!(say("joint-beta").starts_with("with 99 % posterior probability"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The result table on the terminal.
 
+use teda_core::estimator;
 use teda_results::Cell;
 
 use crate::cli::output::{lines, table};
@@ -58,9 +59,10 @@ fn legend(cells: &[Cell]) -> String {
         return String::new();
     };
     let confidence = explanation::confidence(cell.alpha);
+    let spends = estimator::named(&cell.estimator).map_or("what its run said", |e| e.spends);
     format!(
-        "\nempirical ε: lower bound between {} neighbours at {confidence} % confidence (two-sided; estimator {}, δ = {}).\n\
+        "\nempirical ε: lower bound between {} neighbours at {confidence} % confidence (two-sided; estimator {}, δ = {}; spends {}).\n\
          ceiling: the bound if every guess had been right. claim: what the mechanism claims between such texts, - where nothing.\n",
-        cell.neighbours, cell.estimator, cell.delta
+        cell.neighbours, cell.estimator, cell.delta, spends
     )
 }
