@@ -154,11 +154,20 @@ impl Models {
         Ok(())
     }
 
+    /// Adds files to the manifest's, each once: two models share a tokenizer.
+    fn record(&mut self, files: Vec<ModelRecord>) {
+        for file in files {
+            if !self.records.contains(&file) {
+                self.records.push(file);
+            }
+        }
+    }
+
     /// The rewriter in the binary.
     fn load_rewriter(&mut self, access: &Access) -> Result<Loaded> {
         if self.rewriter.is_none() {
             self.rewriter = Some(Arc::new(builtin::rewriter(access.memory)?));
-            self.records.extend(shipped(builtin::Model::Rewriter));
+            self.record(shipped(builtin::Model::Rewriter));
         }
         let rewriter = self.rewriter.clone().expect("it is loaded");
         Ok(Loaded::Local(rewriter))
@@ -218,7 +227,7 @@ impl Models {
         let loaded = match &spec.target {
             Target::Builtin | Target::Automatic => {
                 let model = builtin::infill(spec.infill()?)?;
-                self.records.extend(shipped(builtin::Model::Infill));
+                self.record(shipped(builtin::Model::Infill));
                 Loaded::Infill(Arc::new(model))
             }
             Target::Server(address) => {
