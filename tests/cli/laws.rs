@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::outside::PROGRAM;
 use crate::sandbox::{Sandbox, read, text};
 
 /// The whole registry on the models in the binary, at one small setting: short texts of the default data
@@ -128,21 +129,63 @@ fn nothing_changes(arguments: &[&str]) {
 
 #[test]
 fn a_killed_run_resumes_to_the_same_bytes() {
+    let rows = 150 * BUILTIN_CELLS;
+    killed_and_resumed(&BUILTIN, [rows / 10, rows / 2, rows * 9 / 10]);
+}
+
+#[test]
+fn so_does_one_that_stops_when_its_interval_is_narrow() {
+    let until = [
+        "audit",
+        "--mech",
+        "krr",
+        "--dataset",
+        "categories:2",
+        "--lambda",
+        "0",
+        "--epsilon",
+        "1,2",
+        "--until",
+        "width=0.1",
+        "--trials",
+        "1000000",
+    ];
+    killed_and_resumed(&until, [300, 20_000, 60_000]);
+}
+
+#[test]
+fn so_does_one_of_a_program() {
+    let program = [
+        "audit",
+        "--mech",
+        PROGRAM,
+        "--dataset",
+        "categories:2",
+        "--lambda",
+        "0",
+        "--epsilon",
+        "2",
+        "--trials",
+        "3000",
+    ];
+    killed_and_resumed(&program, [300, 1_500, 2_700]);
+}
+
+/// Kills a run once its journal has so many rows, and resumes it.
+fn killed_and_resumed(arguments: &[&str], kills: [u32; 3]) {
     let sandbox = Sandbox::new();
-    let table = audit(&sandbox, &BUILTIN, "whole", &[]);
+    let table = audit(&sandbox, arguments, "whole", &[]);
     let rows = sandbox.bytes("whole", "trials.parquet");
-    // Kill once the journal has grown to a share of its final rows, three shares in turn.
-    let expected_rows = 150 * BUILTIN_CELLS;
-    for share in [0.1, 0.5, 0.9] {
-        let name = format!("killed-{share}");
-        let arguments = [&BUILTIN[..], &["--quiet", "--out", &name, "--batch", "2"]].concat();
+    for kill in kills {
+        let name = format!("killed-{kill}");
+        let arguments = [arguments, &["--quiet", "--out", &name, "--batch", "2"]].concat();
         let mut child = sandbox.command(&arguments).spawn().unwrap();
         let journal = sandbox.path(&name).join("trials.jsonl");
         let started = Instant::now();
         while child.try_wait().unwrap().is_none() {
             let lines =
                 std::fs::read(&journal).map_or(0, |b| b.iter().filter(|c| **c == b'\n').count());
-            if lines as f64 >= share * f64::from(expected_rows) {
+            if lines >= kill as usize {
                 child.kill().unwrap();
                 break;
             }
@@ -156,21 +199,18 @@ fn a_killed_run_resumes_to_the_same_bytes() {
             std::fs::write(&journal, bytes).unwrap();
             let resumed =
                 sandbox.stdout(&["audit", "--resume", &name, "--quiet", "--threads", "1"]);
-            assert_eq!(resumed, table, "killed at {share}");
+            assert_eq!(resumed, table, "killed at {kill} rows");
         }
         assert_eq!(
             sandbox.bytes(&name, "trials.parquet"),
             rows,
-            "killed at {share}"
+            "killed at {kill} rows"
         );
     }
     let again = sandbox.run(&["audit", "--resume", "whole"]);
     assert_eq!(again.status.code(), Some(2));
-    assert!(
-        text(&again.stderr).contains("complete"),
-        "{}",
-        text(&again.stderr)
-    );
+    let said = text(&again.stderr);
+    assert!(said.contains("complete"), "{said}");
 }
 
 /// Several runs in one report, and the same rows under another level.

@@ -4,7 +4,7 @@ use crate::sandbox::{Sandbox, number, text};
 
 /// Randomised response between two categories in plain shell, with its coin from the query's seed: true with
 /// probability 0.8808, so that ε = ln(0.8808 / 0.1192) = 2.
-const PROGRAM: &str = r#"exec:while read -r line; do
+pub const PROGRAM: &str = r#"exec:while read -r line; do
   id=${line#*\"id\":}; id=${id%%,*}; seed=${line##*\"seed\":}; seed=${seed%%\}*}
   case $line in *"category 1"*) secret=1;; *) secret=2;; esac
   if [ $((seed % 10000)) -ge 8808 ]; then secret=$((3 - secret)); fi
