@@ -149,9 +149,11 @@ impl Driver<'_> {
             for cell in &cells {
                 state.seconds[*cell] += share;
             }
-            let tally = &state.counts[cells[0]].tally;
-            self.progress
-                .describe(self.estimate(series, &self.cells[cells[0]], tally)?);
+            if self.progress.is_shown() {
+                let tally = &state.counts[cells[0]].tally;
+                self.progress
+                    .describe(self.estimate(series, &self.cells[cells[0]], tally)?);
+            }
             if stopped {
                 return Ok(false);
             }

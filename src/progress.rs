@@ -55,6 +55,11 @@ impl Progress {
         }
     }
 
+    /// Whether anybody sees it: what is said would be computed for nobody else.
+    pub fn is_shown(&self) -> bool {
+        self.lines.is_some() || !self.bar.is_hidden()
+    }
+
     /// What is being computed and its estimate so far.
     pub fn describe(&self, message: String) {
         self.bar.set_message(message);

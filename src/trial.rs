@@ -216,7 +216,7 @@ fn decide(scores: Option<Answer<Vec<f64>>>, k: usize, ties: Seed) -> Result<Gues
 
 /// The place of the highest score and its margin; equal ones are split fairly with the trial's own
 /// stream.
-fn highest(scores: &[f64], ties: Seed) -> (usize, f64) {
+pub fn highest(scores: &[f64], ties: Seed) -> (usize, f64) {
     let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let tied: Vec<usize> = (0..scores.len()).filter(|i| scores[*i] == best).collect();
     if tied.len() > 1 {

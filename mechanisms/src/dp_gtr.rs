@@ -354,8 +354,10 @@ fn spread_scales(group: usize) -> Vec<f64> {
 /// The paraphraser that the settings name, with those of them that it knows.
 fn paraphraser(context: &Context, epsilon: f64, settings: &Settings) -> Result<Box<dyn Mechanism>> {
     let name = settings.chosen("paraphraser");
-    let place = PARAPHRASER_NAMES.iter().position(|known| *known == name);
-    let entry = PARAPHRASERS[place.expect("the choice is among the names")];
+    let entry = PARAPHRASERS
+        .into_iter()
+        .find(|entry| entry.name == name)
+        .expect("the choice is among the names");
     let own: Vec<(String, String)> = entry
         .parameters
         .iter()

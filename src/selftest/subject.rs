@@ -7,6 +7,8 @@ use teda_core::{Mechanism, Query, Result, Role, Seed};
 use teda_mechanisms::{Context, registry};
 use teda_models::builtin;
 
+use crate::trial::highest;
+
 /// A mechanism over a few categories, two of which are told apart in each trial.
 pub struct Subject {
     /// What the table calls it.
@@ -128,21 +130,11 @@ impl Subject {
             .map(|(((pair, secret), pairs), t)| {
                 let of = |place: usize| *pairs[place].as_ref().expect("a report of the domain");
                 let log_likelihoods = [of(0), of(1)];
-                let tied = log_likelihoods[0] == log_likelihoods[1];
-                let first = match tied {
-                    true => root.role(t, Role::Ties).stream().below(2) == 0,
-                    false => log_likelihoods[0] > log_likelihoods[1],
-                };
-                let margin = match tied {
-                    true => 0.0,
-                    false => (log_likelihoods[0] - log_likelihoods[1])
-                        .abs()
-                        .min(f64::MAX),
-                };
+                let (guess, margin) = highest(&log_likelihoods, root.role(t, Role::Ties));
                 Trial {
                     candidates: pair.map(|text| text as u32),
                     secret: *secret,
-                    guess: usize::from(!first),
+                    guess,
                     margin,
                     log_likelihoods,
                 }
