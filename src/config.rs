@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use teda_core::estimator::{self, Design, Level, Needs};
 use teda_core::{Error, Result, Settings};
@@ -61,6 +62,20 @@ pub struct Config {
     pub judge: String,
     /// (I, N): only the I-th of N equal parts of every cell's trials.
     pub shard: Option<(u32, u32)>,
+    /// What is kept of the trials.
+    #[serde(default)]
+    pub keep: Keep,
+}
+
+/// What a run keeps of its trials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keep {
+    /// A row of each, in trials.parquet: it can be resumed, merged and judged again
+    #[default]
+    Rows,
+    /// Their counts alone: for millions of trials a second of a protocol over few categories
+    Counts,
 }
 
 /// The judge of runs that are older than judges.
@@ -131,6 +146,11 @@ impl Config {
                     "--until with --shard: a part cannot know when the whole is decided",
                 ));
             }
+        }
+        if self.keep == Keep::Counts && self.shard.is_some() {
+            return Err(Error::usage(
+                "--keep counts with --shard: parts are joined by their rows; keep them",
+            ));
         }
         for lambda in &self.lambdas {
             if !lambda.is_finite() {

@@ -1,4 +1,4 @@
-//! Rows into counts and evidence: the one way, whether rows are made, resumed, merged or judged again.
+//! Trials into counts and evidence: the one way, whether they are made, resumed, merged or judged again.
 
 use teda_core::estimator::{self, Design, Evidence, Level, Observed};
 use teda_core::{Error, Result, Tally};
@@ -10,6 +10,17 @@ pub struct Count {
     pub tally: Tally,
     /// What the cell's estimator makes of them.
     pub evidence: Box<dyn Evidence>,
+}
+
+impl Count {
+    /// Counts a trial.
+    ///
+    /// # Errors
+    /// Failed, where it has numbers that no trial can have.
+    pub fn observe(&mut self, trial: &Observed<'_>) -> Result<()> {
+        self.tally.record(trial.secret, trial.guess, trial.failed);
+        self.evidence.record(trial)
+    }
 }
 
 /// Nothing counted yet, for each cell of which `trials` trials are to come.
@@ -46,8 +57,7 @@ pub fn add(counts: &mut [Count], row: &Row) -> Result<()> {
     };
     let count = counts.get_mut(row.cell as usize).filter(fits);
     let count = count.ok_or_else(|| foreign(row))?;
-    count.tally.record(secret, guess, row.error.is_some());
-    count.evidence.record(&Observed {
+    count.observe(&Observed {
         candidates: &row.candidates,
         secret,
         guess,

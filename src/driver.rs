@@ -1,7 +1,8 @@
-//! Runs a plan: batches of trials in parallel, rows written in order as they are made.
+//! Runs a plan: batches of trials in parallel, counted and written in order as they are made.
 //!
 //! Rows stand in the journal by series, trial and attack. What an earlier process wrote is a prefix
-//! of that order, so a resumed run knows from counts alone where to go on, at any trial.
+//! of that order, so a resumed run knows from counts alone where to go on, at any trial. A run that keeps
+//! no rows has no journal, and begins again.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,12 +15,15 @@ use teda_results::{CellPlan, Journal, Row};
 use crate::count::{self, Count};
 use crate::plan::Plan;
 use crate::progress::Progress;
+use crate::tabulated::{Outcome, Tabulated};
 use crate::trial::{self, Trial};
 use crate::until::{self, Until};
 
 /// Batches that each thread computes between two flushes at most: enough that no thread waits for long
 /// at the end of a wave.
 const BATCHES_PER_WAVE: usize = 8;
+/// How many times larger a batch of trials by numbers is: as long, at some ten nanoseconds each, as one of texts.
+const BATCHES_BY_NUMBERS: u64 = 256;
 /// A wave that takes longer than this is not made larger, so that a kill loses little of slow mechanisms.
 const LONG_WAVE: Duration = Duration::from_secs(2);
 
@@ -86,18 +90,36 @@ impl State {
     }
 }
 
+/// A batch of trials.
+enum Made<'a> {
+    /// With their texts.
+    Trials(Vec<Trial>),
+    /// By numbers, of this series.
+    Outcomes(&'a Tabulated<'a>, Vec<Outcome>),
+}
+
 impl Driver<'_> {
     /// Runs what `state` lacks and returns whether all of it was done; `false` after an interrupt.
     ///
     /// # Errors
     /// From a mechanism, an attack or the journal; rows made before are written.
-    pub fn run(&self, state: &mut State, journal: &mut Journal) -> Result<bool> {
+    pub fn run(&self, state: &mut State, mut journal: Option<&mut Journal>) -> Result<bool> {
         (0..self.plan.series.len()).try_fold(true, |going, series| {
-            Ok(going && self.run_series(series, state, journal)?)
+            Ok(going && self.run_series(series, state, journal.as_deref_mut())?)
         })
     }
 
-    fn run_series(&self, series: usize, state: &mut State, journal: &mut Journal) -> Result<bool> {
+    fn run_series(
+        &self,
+        series: usize,
+        state: &mut State,
+        mut journal: Option<&mut Journal>,
+    ) -> Result<bool> {
+        let tabulated = match journal {
+            Some(_) => None,
+            None => self.tabulated(series)?,
+        };
+        let tabulated = tabulated.as_ref();
         let cells: Vec<usize> = (0..self.plan.attacks.len())
             .map(|attack| self.plan.cell(series, attack))
             .collect();
@@ -107,8 +129,9 @@ impl Driver<'_> {
                 first = first.min(state.next_trial(*cell));
             }
         }
+        let batch = self.batch * tabulated.map_or(1, |_| BATCHES_BY_NUMBERS);
         // Not collected as a whole: memory must not grow with the number of trials.
-        let mut starts = (first..self.trials.end).step_by(self.batch as usize);
+        let mut starts = (first..self.trials.end).step_by(batch as usize);
         let mut batches_per_thread = 1;
         loop {
             let running = cells.iter().try_fold(false, |running, cell| {
@@ -123,25 +146,36 @@ impl Driver<'_> {
                 return Ok(true);
             }
             let started = Instant::now();
-            let batches: Vec<Option<Result<Vec<Trial>>>> = wave
+            let batches: Vec<Option<Result<Made<'_>>>> = wave
                 .par_iter()
-                .map(|start| self.run_batch(series, *start))
+                .map(|start| {
+                    let numbers = *start..(start + batch).min(self.trials.end);
+                    self.run_batch(series, numbers, tabulated)
+                })
                 .collect();
             let mut stopped = false;
-            for batch in batches {
-                let Some(batch) = batch else {
+            let mut recorded = Ok(());
+            for made in batches {
+                let Some(made) = made else {
                     stopped = true;
                     break;
                 };
-                match batch {
-                    Ok(trials) => self.record(trials, &cells, state, journal)?,
-                    Err(error) => {
-                        journal.flush()?;
-                        return Err(error.context(self.describe(series)));
-                    }
+                recorded = made
+                    .map_err(|error| error.context(self.describe(series)))
+                    .and_then(|made| match made {
+                        Made::Outcomes(table, made) => self.count(&made, table, cells[0], state),
+                        Made::Trials(made) => {
+                            self.record(made, &cells, state, journal.as_deref_mut())
+                        }
+                    });
+                if recorded.is_err() {
+                    break;
                 }
             }
-            journal.flush()?;
+            if let Some(journal) = &mut journal {
+                journal.flush()?;
+            }
+            recorded?;
             if started.elapsed() < LONG_WAVE {
                 batches_per_thread = (2 * batches_per_thread).min(BATCHES_PER_WAVE);
             }
@@ -166,18 +200,58 @@ impl Driver<'_> {
             .stops(&self.cells[cell], &state.counts[cell].tally)
     }
 
-    /// The trials of the batch from `start`, or `None` if the user wants to stop.
-    fn run_batch(&self, series: usize, start: u64) -> Option<Result<Vec<Trial>>> {
+    /// A series by numbers, where its only attack goes by likelihoods and there is such a table.
+    fn tabulated(&self, series: usize) -> Result<Option<Tabulated<'_>>> {
+        let series = &self.plan.series[series];
+        let ([name], [attack]) = (&self.plan.attacks[..], &self.attacks[series.corpus][..]) else {
+            return Ok(None);
+        };
+        if !teda_attacks::registry::entry(name)?.likelihoods {
+            return Ok(None);
+        }
+        Tabulated::new(series, &self.plan.corpora[series.corpus], &**attack)
+    }
+
+    /// The trials of a batch, or `None` if the user wants to stop.
+    fn run_batch<'a>(
+        &self,
+        series: usize,
+        numbers: Range<u64>,
+        tabulated: Option<&'a Tabulated<'a>>,
+    ) -> Option<Result<Made<'a>>> {
         if self.interrupted.load(Ordering::Relaxed) {
             return None;
         }
-        let numbers = start..(start + self.batch).min(self.trials.end);
-        let made = numbers.end - numbers.start;
+        let amount = numbers.end - numbers.start;
         let series = &self.plan.series[series];
-        let corpus = &self.plan.corpora[series.corpus];
-        let trials = trial::run(series, corpus, &self.attacks[series.corpus], numbers);
-        self.progress.advance(made);
-        Some(trials)
+        let made = match tabulated {
+            Some(table) => table.run(numbers).map(|made| Made::Outcomes(table, made)),
+            None => {
+                let corpus = &self.plan.corpora[series.corpus];
+                let attacks = &self.attacks[series.corpus];
+                trial::run(series, corpus, attacks, numbers).map(Made::Trials)
+            }
+        };
+        self.progress.advance(amount);
+        Some(made)
+    }
+
+    /// Counts trials by numbers until their cell stops.
+    fn count(
+        &self,
+        outcomes: &[Outcome],
+        table: &Tabulated<'_>,
+        cell: usize,
+        state: &mut State,
+    ) -> Result<()> {
+        let stops_early = self.until != Until::Trials;
+        for outcome in outcomes {
+            if stops_early && self.stops(cell, state)? {
+                break;
+            }
+            state.counts[cell].observe(&table.observed(*outcome))?;
+        }
+        Ok(())
     }
 
     /// Writes and counts what the journal does not have yet: an earlier process may have been
@@ -187,7 +261,7 @@ impl Driver<'_> {
         trials: Vec<Trial>,
         cells: &[usize],
         state: &mut State,
-        journal: &mut Journal,
+        mut journal: Option<&mut Journal>,
     ) -> Result<()> {
         for trial in trials {
             let candidates: Vec<u32> = trial.candidates.iter().map(|c| *c as u32).collect();
@@ -209,7 +283,9 @@ impl Driver<'_> {
                     error: error.cloned(),
                 };
                 count::add(&mut state.counts, &row)?;
-                journal.append(&row)?;
+                if let Some(journal) = &mut journal {
+                    journal.append(&row)?;
+                }
             }
         }
         Ok(())

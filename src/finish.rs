@@ -14,21 +14,21 @@ pub const RESULT: &str = "result.json";
 /// The cells as a table for spreadsheets.
 const CELLS: &str = "cells.csv";
 
-/// Turns the journal into `trials.parquet`, judges the cells and writes them with their curves.
+/// Turns the journal, if rows were kept, into `trials.parquet`, judges the cells and writes them with their curves.
 ///
 /// # Errors
 /// Failed, where a file cannot be written; the journal is kept until its rows are stored.
 pub fn write(
     directory: &Path,
-    journal: Journal,
+    journal: Option<Journal>,
     manifest: &mut Manifest,
     counts: &[Count],
     seconds: &[Option<f64>],
 ) -> Result<Vec<Cell>> {
-    trials::finish(journal)?;
+    let kept = journal.map(trials::finish).transpose()?;
     let cells = judge(&manifest.cells, counts, seconds)?;
     write_cells(directory, &cells)?;
-    manifest.trials_sha256 = Some(trials::sha256(directory)?);
+    manifest.trials_sha256 = kept.map(|()| trials::sha256(directory)).transpose()?;
     manifest.status = Status::Complete;
     manifest.save(directory)?;
     Ok(cells)

@@ -23,6 +23,7 @@ mod run;
 mod selftest;
 mod stored;
 mod table;
+mod tabulated;
 mod trial;
 mod until;
 

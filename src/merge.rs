@@ -54,7 +54,13 @@ pub fn merge(runs: &[PathBuf], out: Option<&Path>) -> Result<(PathBuf, Vec<Cell>
     }
     journal.flush()?;
     let seconds = total_seconds(&shards, counts.len());
-    let cells = finish::write(directory.path(), journal, &mut manifest, &counts, &seconds)?;
+    let cells = finish::write(
+        directory.path(),
+        Some(journal),
+        &mut manifest,
+        &counts,
+        &seconds,
+    )?;
     Ok((directory.path().to_owned(), cells))
 }
 

@@ -316,6 +316,11 @@ impl<'a> Build<'a> {
             .named(&epsilon.map_or(String::new(), |e| e.to_string()))
             .named(neighbours.name())
             .named(&format!("k={k},lambda={lambda}"));
+        // Where a trial is a few draws, opening their generators would be most of it.
+        let seed = match mechanism.categorical() {
+            Some(_) => seed.pooled(),
+            None => seed,
+        };
         Ok(Series {
             corpus: self.index,
             entry: self.entry,

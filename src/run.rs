@@ -12,7 +12,7 @@ use teda_results::{
     Cell, CellPlan, DatasetRecord, Journal, Manifest, RunDir, Status, rfc3339_utc, run_name, trials,
 };
 
-use crate::config::Config;
+use crate::config::{Config, Keep};
 use crate::driver::{Driver, State};
 use crate::finish;
 use crate::models::{self, Access, Models};
@@ -134,7 +134,10 @@ impl Prepared {
         manifest.reproducible = self.models.reproducible();
         manifest.cells = self.cells();
         manifest.save(directory.path())?;
-        let journal = Journal::create(directory.path())?;
+        let journal = match self.config.keep {
+            Keep::Rows => Some(Journal::create(directory.path())?),
+            Keep::Counts => None,
+        };
         let state = State::new(&manifest.cells, self.config.trial_range())?;
         self.go_on(directory.path(), manifest, journal, state, pace)
     }
@@ -144,7 +147,7 @@ impl Prepared {
         &self,
         directory: &Path,
         mut manifest: Manifest,
-        mut journal: Journal,
+        mut journal: Option<Journal>,
         mut state: State,
         pace: &Pace<'_>,
     ) -> Result<Ended> {
@@ -175,7 +178,7 @@ impl Prepared {
             progress: &progress,
             interrupted: pace.interrupted,
         };
-        let complete = driver.run(&mut state, &mut journal);
+        let complete = driver.run(&mut state, journal.as_mut());
         progress.finish();
         self.say_usage(pace);
         manifest.servers = serde_json::to_value(self.models.usage())
@@ -302,7 +305,10 @@ pub fn resume(directory: &Path, access: &Access, pace: &Pace<'_>) -> Result<Ende
         }
     }
     let mut state = State::new(&manifest.cells, prepared.config.trial_range())?;
-    let journal = trials::resume(directory, |row| state.replay(&row))?;
+    let journal = match prepared.config.keep {
+        Keep::Rows => Some(trials::resume(directory, |row| state.replay(&row))?),
+        Keep::Counts => None,
+    };
     prepared.go_on(directory, manifest, journal, state, pace)
 }
 

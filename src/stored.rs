@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use teda_core::{Error, Result};
 use teda_results::{Cell, Document, Manifest, Status, trials};
 
-use crate::config::Config;
+use crate::config::{Config, Keep};
 use crate::outcome::judge;
 use crate::{count, finish};
 
@@ -30,7 +30,8 @@ pub fn open(directory: &Path) -> Result<Stored> {
             directory.display()
         )));
     }
-    if manifest.trials_sha256 != Some(trials::sha256(directory)?) {
+    let kept = Config::of_run(&manifest, directory)?.keep;
+    if kept == Keep::Rows && manifest.trials_sha256 != Some(trials::sha256(directory)?) {
         return Err(Error::failed(format!(
             "{}: trials.parquet is not the file that the run wrote (another sha256): it was changed or cut",
             directory.display()
@@ -54,8 +55,15 @@ impl Stored {
     /// The cells' results, counted anew from the rows.
     ///
     /// # Errors
-    /// Failed, if rows cannot be read or do not fit the manifest.
+    /// Usage, for a run that kept none; failed, if rows cannot be read or do not fit the manifest.
     pub fn judge(&self) -> Result<Vec<Cell>> {
+        if self.config()?.keep == Keep::Counts {
+            return Err(Error::usage(format!(
+                "{}: this run kept its counts alone (--keep counts), and nothing can be counted anew: its results stand in {}",
+                self.directory.display(),
+                finish::RESULT
+            )));
+        }
         let trials = self.config()?.trial_range();
         let mut counts = count::begin(&self.manifest.cells, trials.end - trials.start)?;
         for row in trials::rows(&self.directory)? {

@@ -1,9 +1,7 @@
 //! One batch of trials of a series: candidates → secret → release → scores → guess.
 
 use teda_core::sampling::TransitionSampler;
-use teda_core::{
-    Answer, Attack, Error, Likelihood, Observation, Query, Release, Result, Role, Seed, grouped,
-};
+use teda_core::{Answer, Attack, Error, Observation, Query, Release, Result, Role, Seed, grouped};
 
 use crate::plan::{Corpus, Series};
 
@@ -73,11 +71,7 @@ pub fn run(
             releases.len()
         )));
     }
-    let likelihood = series.mechanism.likelihood().filter(|_| series.white_box);
-    let likelihoods = match likelihood {
-        Some(likelihood) => log_likelihoods(likelihood, series.k, corpus, &sets, &releases)?,
-        None => vec![Vec::new(); releases.len()],
-    };
+    let likelihoods = log_likelihoods(series, corpus, &sets, &releases)?;
     let guesses: Vec<Vec<Guess>> = attacks
         .iter()
         .map(|attack| guess(series, &**attack, &numbers, &sets, &releases, &likelihoods))
@@ -124,17 +118,20 @@ fn failure(release: &Release) -> Option<String> {
     release.failure.clone().or_else(empty)
 }
 
-/// ln P(release | candidate) of every trial's candidates; none for a trial without a release or of whose
-/// release the mechanism cannot tell.
-fn log_likelihoods(
-    likelihood: &dyn Likelihood,
-    k: usize,
+/// ln P(release | candidate) of every trial's candidates, where the run asks for it; none for a trial
+/// without a release or of whose release the mechanism cannot tell.
+pub fn log_likelihoods(
+    series: &Series,
     corpus: &Corpus,
     sets: &[usize],
     releases: &[Release],
 ) -> Result<Vec<Vec<f64>>> {
+    let likelihood = series.mechanism.likelihood().filter(|_| series.white_box);
+    let Some(likelihood) = likelihood else {
+        return Ok(vec![Vec::new(); releases.len()]);
+    };
     let pairs: Vec<(&str, &str)> = sets
-        .chunks(k)
+        .chunks(series.k)
         .zip(releases)
         .flat_map(|(set, release)| {
             let texts = set.iter().map(|text| &corpus.texts[*text][..]);
@@ -174,14 +171,7 @@ fn guess(
             seed: seed(*row, Role::Attack),
         })
         .collect();
-    let scores = attack.score(&observations)?;
-    if scores.len() != shown.len() {
-        return Err(Error::failed(format!(
-            "the attack was shown {} trials and scored {}",
-            shown.len(),
-            scores.len()
-        )));
-    }
+    let scores = scores(attack, &observations)?;
     let mut scored = shown.iter().zip(scores).peekable();
     (0..releases.len())
         .map(|row| {
@@ -193,9 +183,22 @@ fn guess(
         .collect()
 }
 
+/// An attack's answers, one an observation.
+pub fn scores(attack: &dyn Attack, batch: &[Observation<'_>]) -> Result<Vec<Answer<Vec<f64>>>> {
+    let scores = attack.score(batch)?;
+    if scores.len() != batch.len() {
+        return Err(Error::failed(format!(
+            "the attack was shown {} trials and scored {}",
+            batch.len(),
+            scores.len()
+        )));
+    }
+    Ok(scores)
+}
+
 /// The guess that follows from an attack's scores of `k` candidates: a random one where it has none, or
 /// was shown nothing.
-fn decide(scores: Option<Answer<Vec<f64>>>, k: usize, ties: Seed) -> Result<Guess> {
+pub fn decide(scores: Option<Answer<Vec<f64>>>, k: usize, ties: Seed) -> Result<Guess> {
     let (scores, failure) = match scores {
         Some(Ok(scores)) => (scores, None),
         Some(Err(reason)) => (vec![0.0; k], Some(reason)),

@@ -23,7 +23,7 @@ pub use attack::{Attack, Observation};
 pub use error::{Error, Result};
 pub use estimator::{Bound, Estimator};
 pub use guarantee::{Basis, Guarantee, Lengths, Neighbours, Privacy, Unit};
-pub use mechanism::{Likelihood, Mechanism, Query, Release};
+pub use mechanism::{Categorical, Likelihood, Mechanism, Query, Release};
 pub use model::{
     Answer, Choose, Encoder, Generated, Lane, LanguageModel, LogLikelihood, Longest, MASK, Prompt,
     Sampling, Scorer, TextGenerator, TokenMap, grouped,

@@ -1,6 +1,6 @@
 //! The trait behind which every rewriting mechanism stands.
 
-use crate::{Answer, Guarantee, Result, Seed};
+use crate::{Answer, Guarantee, Result, Seed, Stream};
 
 /// One text to rewrite, with the random stream that belongs to this trial's mechanism alone.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +54,13 @@ pub trait Likelihood: Send + Sync {
     fn log_likelihood(&self, pairs: &[(&str, &str)]) -> Result<Vec<Answer<f64>>>;
 }
 
+/// A mechanism that releases one of the texts that it is defined on: text i is category i.
+pub trait Categorical: Send + Sync {
+    /// The released category for a text's own. It is the one that [`Mechanism::rewrite`] releases with the same
+    /// stream.
+    fn respond(&self, category: usize, stream: &mut Stream) -> usize;
+}
+
 /// A text rewriting mechanism at one setting of its parameters.
 pub trait Mechanism: Send + Sync {
     /// The claim of this instance, `None` where it makes none.
@@ -73,6 +80,11 @@ pub trait Mechanism: Send + Sync {
 
     /// What tells how likely a release is under a text, where the mechanism knows it exactly.
     fn likelihood(&self) -> Option<&dyn Likelihood> {
+        None
+    }
+
+    /// The same mechanism by the numbers of its texts, where it releases nothing but these.
+    fn categorical(&self) -> Option<&dyn Categorical> {
         None
     }
 

@@ -100,11 +100,9 @@ impl<'a> TransitionSampler<'a> {
             sets.push(*first);
             sets.resize(sets.len() + self.k - 1, usize::MAX);
         }
-        if self.lambda == 0.0 {
+        if self.is_uniform() {
             for (set, stream) in sets.chunks_mut(self.k).zip(&mut streams) {
-                for drawn in 1..self.k {
-                    set[drawn] = nth_remaining(stream.below(texts - drawn), &set[..drawn]);
-                }
+                self.fill_uniformly(set, stream);
             }
             return sets;
         }
@@ -128,6 +126,33 @@ impl<'a> TransitionSampler<'a> {
             }
         }
         sets
+    }
+
+    /// Whether every set is as likely as any other: at λ = 0, and where there is nothing to choose from.
+    #[must_use]
+    pub fn is_uniform(&self) -> bool {
+        self.lambda == 0.0 || self.vectors.nrows() == 2
+    }
+
+    /// One set into `[k]`, where all are [as likely](Self::is_uniform): what [`Self::draw`] draws with
+    /// the same stream.
+    #[inline]
+    pub fn draw_uniformly(&self, set: &mut [usize], stream: &mut Stream) {
+        set[0] = stream.below(self.vectors.nrows());
+        self.fill_uniformly(set, stream);
+    }
+
+    /// All but the first of a set.
+    #[inline]
+    fn fill_uniformly(&self, set: &mut [usize], stream: &mut Stream) {
+        for drawn in 1..set.len() {
+            let drawn_place = match self.vectors.nrows() - drawn {
+                // The last one left needs no coin.
+                1 => 0,
+                remaining => stream.below(remaining),
+            };
+            set[drawn] = nth_remaining(drawn_place, &set[..drawn]);
+        }
     }
 
     /// λ⟨x, sum⟩ for every sum and every text x, `[sums × texts]`.
@@ -171,13 +196,21 @@ fn inner(x: ArrayView1<'_, f32>, y: &[f64]) -> f64 {
     lanes.iter().sum::<f64>() + rest
 }
 
-/// The n-th number (from 0) that is not in `taken`.
+/// The n-th number (from 0) that is not in `taken`: the least x = n + #{t ∈ taken: t ≤ x}.
+#[inline]
 fn nth_remaining(n: usize, taken: &[usize]) -> usize {
-    let mut sorted = taken.to_vec();
-    sorted.sort_unstable();
-    sorted
-        .iter()
-        .fold(n, |index, t| if index >= *t { index + 1 } else { index })
+    // Most sets are pairs.
+    if let [only] = taken {
+        return n + usize::from(*only <= n);
+    }
+    let mut number = n;
+    loop {
+        let next = n + taken.iter().filter(|t| **t <= number).count();
+        if next == number {
+            return number;
+        }
+        number = next;
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,10 @@
 //! Trial 731 is therefore re-run alone in constant time, and nothing depends on batch size, order,
 //! threads or shards, because no generator is ever shared.
 //!
+//! A series of very cheap trials is *pooled*: word t of stream 2⁶⁴ − 1 − role is the first word of that role of
+//! trial t, and the leaf's generator gives the words behind it. Trials in a row then cost a word a role instead
+//! of a generator, and any trial is still drawn alone.
+//!
 //! # Why separate roles
 //! An attack that shares the mechanism's stream can read the mechanism's coins and "prove" far more
 //! leakage than there is. Candidates, secret, mechanism, attack and ties each draw from their own.
@@ -45,6 +49,7 @@ const ROLES: u64 = 8;
 pub struct Seed {
     key: [u8; 32],
     stream: u64,
+    pooled: bool,
 }
 
 impl Seed {
@@ -58,6 +63,7 @@ impl Seed {
         Self {
             key: key.into(),
             stream: 0,
+            pooled: false,
         }
     }
 
@@ -83,24 +89,56 @@ impl Seed {
         Self {
             key: key.into(),
             stream: 0,
+            pooled: false,
         }
     }
 
     /// The seed of one role of one trial, where `self` is a series' node.
     ///
     /// # Panics
-    /// If `self` is itself a role's seed, or `trial` ≥ 2⁶¹.
+    /// If `self` is itself a role's seed, or `trial` ≥ 2⁶⁰.
     #[must_use]
     pub fn role(&self, trial: u64, role: Role) -> Self {
         assert!(
-            self.stream == 0 && trial < 1 << 61,
+            self.stream == 0 && trial < 1 << 60,
             "only a series' node has trials"
         );
         // Stream 0 stays the node's own, so that its generator is no trial's.
         Self {
-            key: self.key,
             stream: trial * ROLES + role as u64 + 1,
+            ..*self
         }
+    }
+
+    /// The node of a pooled series; its streams are not those of `self`.
+    #[must_use]
+    pub fn pooled(&self) -> Self {
+        Self {
+            pooled: true,
+            ..self.child(3, b"")
+        }
+    }
+
+    /// The streams of one role of a pooled series, those of [`Seed::role`], from trial `first` on.
+    ///
+    /// # Panics
+    /// If `self` is no pooled series' node, or `first` ≥ 2⁶⁰.
+    #[must_use]
+    pub fn pool(&self, first: u64, role: Role) -> Pool {
+        assert!(self.pooled, "streams are pooled in pooled series");
+        Pool {
+            words: self.first_words(first, role as u64),
+            leaf: self.role(first, role),
+        }
+    }
+
+    /// The pooled words of a role, from that of trial `first` on.
+    fn first_words(&self, first: u64, role: u64) -> ChaCha8Rng {
+        let stream = u64::MAX - role;
+        let mut words = Self { stream, ..*self }.generator();
+        // Positions are of words of 32 bits.
+        words.set_word_pos(2 * u128::from(first));
+        words
     }
 
     /// What identifies this seed to a store of answers, outside of this process: the key of a child
@@ -113,33 +151,99 @@ impl Seed {
     /// The generator at this leaf.
     #[must_use]
     pub fn stream(&self) -> Stream {
+        if self.pooled && self.stream > 0 {
+            let (trial, role) = ((self.stream - 1) / ROLES, (self.stream - 1) % ROLES);
+            let word = self.first_words(trial, role).next_u64();
+            return Stream(State::Begun {
+                word: Some(word),
+                leaf: *self,
+            });
+        }
+        Stream(State::Open(Box::new(self.generator())))
+    }
+
+    fn generator(&self) -> ChaCha8Rng {
         let mut generator = ChaCha8Rng::from_seed(self.key);
         generator.set_stream(self.stream);
-        Stream(generator)
+        generator
+    }
+}
+
+/// The streams of one role of a pooled series, trial after trial.
+#[derive(Debug, Clone)]
+pub struct Pool {
+    words: ChaCha8Rng,
+    /// The next trial's.
+    leaf: Seed,
+}
+
+impl Pool {
+    /// The next trial's stream.
+    #[inline]
+    #[expect(clippy::should_implement_trait, reason = "it never ends")]
+    pub fn next(&mut self) -> Stream {
+        let begun = State::Begun {
+            word: Some(self.words.next_u64()),
+            leaf: self.leaf,
+        };
+        self.leaf.stream += ROLES;
+        Stream(begun)
     }
 }
 
 /// The generator at a leaf of the tree: ChaCha8 under the leaf's key and stream number.
 #[derive(Debug, Clone)]
-pub struct Stream(ChaCha8Rng);
+pub struct Stream(State);
+
+#[derive(Debug, Clone)]
+enum State {
+    /// The pooled word, until it is taken, is before all words of the leaf's generator.
+    Begun { word: Option<u64>, leaf: Seed },
+    /// The leaf's generator.
+    Open(Box<ChaCha8Rng>),
+}
 
 impl Stream {
+    #[inline]
+    fn word(&mut self) -> u64 {
+        if let State::Begun { word, .. } = &mut self.0
+            && let Some(word) = word.take()
+        {
+            return word;
+        }
+        self.open().next_u64()
+    }
+
+    /// The leaf's generator.
+    #[cold]
+    fn open(&mut self) -> &mut ChaCha8Rng {
+        if let State::Begun { leaf, .. } = &self.0 {
+            self.0 = State::Open(Box::new(leaf.generator()));
+        }
+        match &mut self.0 {
+            State::Open(generator) => generator,
+            State::Begun { .. } => unreachable!("it was opened above"),
+        }
+    }
+
     /// Uniform in [0, 1): the top 53 bits of one word times 2⁻⁵³.
+    #[inline]
     pub fn uniform(&mut self) -> f64 {
-        (self.0.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+        (self.word() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
     /// Uniform over 0 … n−1, exactly (Lemire's multiplication with rejection).
     ///
     /// # Panics
     /// If `n` is 0.
+    #[inline]
     pub fn below(&mut self, n: usize) -> usize {
         assert!(n > 0, "no value is below 0");
         let n = n as u64;
-        let rejected = n.wrapping_neg() % n;
         loop {
-            let wide = u128::from(self.0.next_u64()) * u128::from(n);
-            if wide as u64 >= rejected {
+            let wide = u128::from(self.word()) * u128::from(n);
+            // Rejected is what lies below 2⁶⁴ mod n < n: the division is spared where it decides nothing.
+            if wide as u64 >= n || wide as u64 >= n.wrapping_neg() % n {
                 return (wide >> 64) as usize;
             }
         }
@@ -200,15 +304,15 @@ fn relative_weight(x: f64) -> f64 {
 
 impl RngCore for Stream {
     fn next_u32(&mut self) -> u32 {
-        self.0.next_u32()
+        self.open().next_u32()
     }
 
     fn next_u64(&mut self) -> u64 {
-        self.0.next_u64()
+        self.word()
     }
 
     fn fill_bytes(&mut self, destination: &mut [u8]) {
-        self.0.fill_bytes(destination);
+        self.open().fill_bytes(destination);
     }
 }
 
@@ -225,6 +329,30 @@ mod tests {
         assert_eq!(word(Role::Mechanism), PINNED[1]);
     }
     const PINNED: [u64; 2] = [12_011_154_444_963_105_809, 9_350_160_538_271_287_207];
+
+    /// In a row or alone, whatever is taken, and behind the first word the leaf's own.
+    #[test]
+    fn pooled_streams_are_those_of_their_trials() {
+        let node = Seed::root(7).named("snips");
+        let series = node.pooled();
+        for role in [Role::Candidates, Role::Secret, Role::Ties] {
+            for first in [0, 5, (1 << 32) - 3] {
+                let mut pool = series.pool(first, role);
+                for trial in first..first + 40 {
+                    let (mut one, mut other) = (pool.next(), series.role(trial, role).stream());
+                    for _ in 0..trial % 4 {
+                        assert_eq!(one.next_u64(), other.next_u64(), "{trial}");
+                    }
+                    assert_eq!(one.next_u32(), other.next_u32(), "{trial}");
+                    assert_eq!(one.uniform(), other.uniform(), "{trial}");
+                }
+            }
+        }
+        assert_ne!(node.digest(), series.digest());
+        let word = series.role(731, Role::Mechanism).stream().next_u64();
+        assert_eq!(word, POOLED);
+    }
+    const POOLED: u64 = 9_642_540_058_328_346_427;
 
     #[test]
     fn paths_that_differ_anywhere_give_different_streams() {

@@ -19,8 +19,8 @@
 //! A text outside the domain has no defined release; a domain of one text has nothing to hide in.
 
 use teda_core::{
-    Answer, Basis, Guarantee, Likelihood, Mechanism, Neighbours, Query, Release, Result, Stream,
-    Unit,
+    Answer, Basis, Categorical, Guarantee, Likelihood, Mechanism, Neighbours, Query, Release,
+    Result, Stream, Unit,
 };
 
 use crate::categories::Categories;
@@ -80,13 +80,18 @@ impl RandomisedResponse {
             },
         })
     }
+}
 
-    /// The released category for the input's.
+impl Categorical for RandomisedResponse {
     fn respond(&self, secret: usize, stream: &mut Stream) -> usize {
         if stream.uniform() < self.kept {
             return secret;
         }
-        let other = stream.below(self.domain.size() - 1);
+        let other = match self.domain.size() - 1 {
+            // The only other one needs no coin.
+            1 => 0,
+            others => stream.below(others),
+        };
         if other >= secret { other + 1 } else { other }
     }
 }
@@ -97,6 +102,10 @@ impl Mechanism for RandomisedResponse {
     }
 
     fn likelihood(&self) -> Option<&dyn Likelihood> {
+        Some(self)
+    }
+
+    fn categorical(&self) -> Option<&dyn Categorical> {
         Some(self)
     }
 

@@ -13,7 +13,7 @@ use teda_models::http::Budget;
 
 use super::Outcome;
 use super::output::{self, Format, print, table};
-use crate::config::{ANYTIME, Config, TEDA};
+use crate::config::{ANYTIME, Config, Keep, TEDA};
 use crate::models::Access;
 use crate::outside::{self, EXEC};
 use crate::run::{Ended, Pace, Prepared, resume};
@@ -103,6 +103,9 @@ pub struct Arguments {
     /// Computes only the I-th of N parts of every cell's trials; `teda merge` joins them
     #[arg(long, value_name = "I/N", value_parser = parse_shard)]
     shard: Option<(u32, u32)>,
+    /// What a run keeps of its trials; changes no result
+    #[arg(long, value_enum, default_value = "rows")]
+    keep: Keep,
     /// Run directory; results/runs/TIME-MECHANISMS-DATASET when left out
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -113,7 +116,7 @@ pub struct Arguments {
         value_name = "RUN",
         conflicts_with_all = ["mech", "claim", "epsilon", "dataset", "split", "limit", "min_words", "max_words",
             "attack", "k", "lambda", "neighbours", "trials", "alpha", "delta", "estimator", "until", "set",
-            "preset", "seed", "encoder", "llm", "judge", "shard", "out", "dry_run"]
+            "preset", "seed", "encoder", "llm", "judge", "shard", "keep", "out", "dry_run"]
     )]
     resume: Option<PathBuf>,
     #[command(flatten)]
@@ -139,6 +142,7 @@ const EXAMPLES: &str = "Examples:
   teda audit --mech em --attack embedding,llm --judge smollm2-135m:by=prompt --trials 200
   teda audit --mech krr,em --epsilon 1,4 --until decided --trials 1000000
   teda audit --mech grr,oue,olh --dataset categories:2 --attack likelihood-ratio --estimator abstain
+  teda audit --mech grr --dataset categories:2 --attack likelihood-ratio --keep counts --trials 100000000
   teda audit --mech exec:\"python3 my_mechanism.py\" --epsilon 2 --claim neighbours=any-texts
   teda audit --mech privrewrite --preset paper --set tau=0.9 --epsilon 2 --format json
   teda audit --mech identity --shard 1/4 --out part1";
@@ -288,6 +292,7 @@ impl ModelArguments {
             encoder: self.encoder.clone(),
             judge: "auto".into(),
             shard: None,
+            keep: Keep::Rows,
         }
     }
 }
@@ -405,6 +410,7 @@ impl Arguments {
             claim: self.claim.clone(),
             judge: self.judge.clone(),
             shard: self.shard,
+            keep: self.keep,
             ..self
                 .model
                 .config(self.mechanisms(), self.epsilon.clone(), datasets)

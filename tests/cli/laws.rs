@@ -213,6 +213,90 @@ fn killed_and_resumed(arguments: &[&str], kills: [u32; 3]) {
     assert!(said.contains("complete"), "{said}");
 }
 
+/// Counts without rows are the same counts, whether trials are made by numbers or with their texts.
+#[test]
+fn keeping_counts_alone_changes_no_result() {
+    let ratio = "--attack likelihood-ratio --epsilon 1";
+    for (name, arguments) in [
+        // By numbers: what is seen decides, every estimator is shown it, and trials stop where they did.
+        ("two", format!("--mech grr --dataset categories:2 {ratio}")),
+        // A release that is no candidate leaves the guess to chance.
+        (
+            "ties",
+            format!("--mech krr --dataset categories:9 --lambda 0 --k 3 {ratio}"),
+        ),
+        (
+            "ratio",
+            format!(
+                "--mech krr --dataset categories:4 --lambda 0 {ratio} --estimator rao-blackwell"
+            ),
+        ),
+        (
+            "margins",
+            format!("--mech grr --dataset categories:4 --lambda 0 {ratio} --estimator abstain"),
+        ),
+        (
+            "pairs",
+            format!("--mech grr --dataset categories:4 --lambda 0 {ratio} --estimator worst-pair"),
+        ),
+        (
+            "until",
+            format!("--mech krr-half-noise --dataset categories:2 {ratio} --until decided"),
+        ),
+        // With texts: sets by similarity, too many texts, reports that are no categories, two attacks.
+        (
+            "similar",
+            format!("--mech grr --dataset categories:5 --lambda 3 {ratio}"),
+        ),
+        ("many", format!("--mech krr --limit 300 --lambda 0 {ratio}")),
+        ("bits", format!("--mech oue --dataset categories:3 {ratio}")),
+        (
+            "texts",
+            "--mech em --limit 50 --epsilon 2 --attack embedding,random".to_owned(),
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        let arguments: Vec<&str> = ["audit"].into_iter().chain(arguments.split(' ')).collect();
+        let audit = |out: &str, more: &[&str]| {
+            let own = ["--trials", "5003"];
+            audit(&sandbox, &arguments, out, &[&own[..], more].concat())
+        };
+        let table = audit("rows", &[]);
+        for (out, more) in [
+            ("counts", &["--keep", "counts"][..]),
+            (
+                "one",
+                &["--keep", "counts", "--threads", "1", "--batch", "3"],
+            ),
+        ] {
+            assert_eq!(audit(out, more), table, "{name}");
+            assert_eq!(
+                comparable(&sandbox, out),
+                comparable(&sandbox, "rows"),
+                "{name}"
+            );
+            assert!(!sandbox.path(out).join("trials.parquet").exists());
+        }
+    }
+}
+
+#[test]
+fn without_rows_nothing_is_joined_or_counted_anew() {
+    let sandbox = Sandbox::new();
+    let counts = ["audit", "--mech", "krr", "--limit", "2", "--keep", "counts"];
+    audit(&sandbox, &counts, "run", &["--trials", "50"]);
+    for (arguments, said) in [
+        (&["report", "run"][..], "kept its counts alone"),
+        (&["audit", "--resume", "run"], "is complete"),
+        (&[&counts[..], &["--shard", "1/2"]].concat(), "--shard"),
+    ] {
+        let refused = sandbox.run(arguments);
+        assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
+        let error = text(&refused.stderr);
+        assert!(error.contains(said), "{arguments:?}: {error}");
+    }
+}
+
 /// Several runs in one report, and the same rows under another level.
 #[test]
 fn a_report_overlays_runs_and_judges_anew() {

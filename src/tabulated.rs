@@ -1,0 +1,179 @@
+//! Trials by numbers, for a mechanism that releases one of few texts.
+//!
+//! # Definition
+//! The trials of [`trial::run`], from the same streams: with N texts there are N^(k+1) observations (the
+//! candidates in their order, and the release), and an attack that tosses no coins has one answer to each.
+//! All are asked for beforehand; a trial is then three draws and a look into that table. Laws of the tests
+//! hold both ways to the same counts.
+//!
+//! # Why
+//! A trial of randomised response costs less than its texts and its row do, and an epsilon of 4 takes millions of
+//! trials to see to two digits.
+
+use teda_core::estimator::Observed;
+use teda_core::sampling::TransitionSampler;
+use teda_core::{Answer, Attack, Categorical, Observation, Release, Result, Role};
+
+use crate::plan::{Corpus, Series};
+use crate::trial;
+
+/// Observations of a table at most: it is made at once and stays in the cache.
+const MOST: usize = 1 << 16;
+
+/// A series whose observations are all known.
+pub struct Tabulated<'a> {
+    series: &'a Series,
+    sampler: TransitionSampler<'a>,
+    mechanism: &'a dyn Categorical,
+    texts: usize,
+    /// By the digits of its candidates and of the release, in base N.
+    seen: Vec<Seen>,
+    /// The guess at each; `None` where it is left to chance.
+    guesses: Vec<Option<u32>>,
+}
+
+/// What an adversary may see, and makes of it.
+struct Seen {
+    candidates: Vec<u32>,
+    log_likelihoods: Vec<f64>,
+    scores: Answer<Vec<f64>>,
+    margin: f64,
+    failed: bool,
+}
+
+/// A trial by numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct Outcome {
+    seen: u32,
+    secret: u32,
+    guess: u32,
+}
+
+impl<'a> Tabulated<'a> {
+    /// The table of a series under an attack that goes by likelihoods, and so tosses no coins; `None` where
+    /// its mechanism does not go by numbers, its sets are not drawn uniformly, or there would be too much to see.
+    ///
+    /// # Errors
+    /// Where the attack fails or scores NaN.
+    pub fn new(
+        series: &'a Series,
+        corpus: &'a Corpus,
+        attack: &dyn Attack,
+    ) -> Result<Option<Self>> {
+        let texts = corpus.texts.len();
+        let sampler = TransitionSampler::new(corpus.vectors.view(), series.k, series.lambda)?;
+        let places = u32::try_from(series.k + 1)
+            .ok()
+            .and_then(|digits| texts.checked_pow(digits))
+            .filter(|places| *places <= MOST && sampler.is_uniform() && !series.in_sets);
+        let mechanism = series.mechanism.categorical();
+        let (Some(mechanism), Some(places)) = (mechanism, places) else {
+            return Ok(None);
+        };
+        let (seen, guesses) = all_seen(series, corpus, attack, places)?;
+        Ok(Some(Self {
+            series,
+            sampler,
+            mechanism,
+            texts,
+            seen,
+            guesses,
+        }))
+    }
+
+    /// The trials `numbers`.
+    ///
+    /// # Errors
+    /// None that [`Self::new`] has not met.
+    pub fn run(&self, numbers: std::ops::Range<u64>) -> Result<Vec<Outcome>> {
+        let pool = |role| self.series.seed.pool(numbers.start, role);
+        let mut candidates = pool(Role::Candidates);
+        let mut secrets = pool(Role::Secret);
+        let mut coins = pool(Role::Mechanism);
+        let mut set = vec![0; self.series.k];
+        let mut outcomes = Vec::with_capacity((numbers.end - numbers.start) as usize);
+        for number in numbers {
+            self.sampler
+                .draw_uniformly(&mut set, &mut candidates.next());
+            let secret = secrets.next().below(set.len());
+            let release = self.mechanism.respond(set[secret], &mut coins.next());
+            let digits = set.iter().chain([&release]);
+            let place = digits.fold(0, |place, digit| place * self.texts + digit);
+            let guess = match self.guesses[place] {
+                Some(guess) => guess,
+                None => self.chance(place, number)?,
+            };
+            outcomes.push(Outcome {
+                seen: place as u32,
+                secret: secret as u32,
+                guess,
+            });
+        }
+        Ok(outcomes)
+    }
+
+    /// The guess in trial `number`, where what is seen at `place` leaves it to chance.
+    #[cold]
+    fn chance(&self, place: usize, number: u64) -> Result<u32> {
+        let ties = self.series.seed.role(number, Role::Ties);
+        let scores = self.seen[place].scores.clone();
+        Ok(trial::decide(Some(scores), self.series.k, ties)?.candidate as u32)
+    }
+
+    /// A trial as estimators see it.
+    pub fn observed(&self, outcome: Outcome) -> Observed<'_> {
+        let seen = &self.seen[outcome.seen as usize];
+        Observed {
+            candidates: &seen.candidates,
+            secret: outcome.secret as usize,
+            guess: outcome.guess as usize,
+            margin: seen.margin,
+            failed: seen.failed,
+            log_likelihoods: &seen.log_likelihoods,
+        }
+    }
+}
+
+/// Every observation by its place. Those that no trial has, with a candidate twice, are not worth a gap.
+fn all_seen(
+    series: &Series,
+    corpus: &Corpus,
+    attack: &dyn Attack,
+    places: usize,
+) -> Result<(Vec<Seen>, Vec<Option<u32>>)> {
+    let (texts, k) = (corpus.texts.len(), series.k);
+    let digit = |place: usize, digit: usize| place / texts.pow(digit as u32) % texts;
+    let sets: Vec<usize> = (0..places)
+        .flat_map(|place| (0..k).map(move |candidate| digit(place, k - candidate)))
+        .collect();
+    let releases: Vec<Release> = (0..places)
+        .map(|place| Release::of(&corpus.texts[digit(place, 0)][..]))
+        .collect();
+    let likelihoods = trial::log_likelihoods(series, corpus, &sets, &releases)?;
+    let observations: Vec<Observation<'_>> = sets
+        .chunks(k)
+        .zip(&releases)
+        .zip(&likelihoods)
+        .map(|((candidates, release), log_likelihoods)| Observation {
+            candidates,
+            release: &release.text,
+            log_likelihoods,
+            seed: series.seed,
+        })
+        .collect();
+    let scores = trial::scores(attack, &observations)?;
+    let seen = sets.chunks(k).zip(likelihoods.iter().cloned()).zip(scores);
+    let seen = seen.map(|((set, log_likelihoods), scores)| {
+        let guess = trial::decide(Some(scores.clone()), k, series.seed)?;
+        let seen = Seen {
+            candidates: set.iter().map(|text| *text as u32).collect(),
+            log_likelihoods,
+            scores,
+            margin: guess.margin,
+            failed: guess.failure.is_some(),
+        };
+        Ok((seen, (guess.margin > 0.0).then_some(guess.candidate as u32)))
+    });
+    let seen: Result<Vec<_>> = seen.collect();
+    Ok(seen?.into_iter().unzip())
+}
