@@ -3,6 +3,8 @@
 use sha2::{Digest, Sha256};
 use teda_core::digest::hexadecimal;
 
+use crate::RecordedRelease;
+
 /// Digest of `bytes` as they are.
 #[cfg(test)]
 pub(crate) fn sha256(bytes: &[u8]) -> String {
@@ -15,10 +17,32 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
 pub(crate) fn of_texts(texts: &[String]) -> String {
     let mut hash = Sha256::new();
     for text in texts {
-        hash.update((text.len() as u64).to_le_bytes());
-        hash.update(text);
+        add(&mut hash, text);
     }
     hexadecimal(&hash.finalize())
+}
+
+/// Digest of a list of releases: over each one's source and release, both as [`of_texts`] takes a text, and
+/// then its ε: a byte 0 where there is none, else a byte 1 and the number (64 bits, little-endian).
+pub(crate) fn of_releases(releases: &[RecordedRelease]) -> String {
+    let mut hash = Sha256::new();
+    for recorded in releases {
+        add(&mut hash, &recorded.source);
+        add(&mut hash, &recorded.release);
+        match recorded.epsilon {
+            None => hash.update([0]),
+            Some(epsilon) => {
+                hash.update([1]);
+                hash.update(epsilon.to_le_bytes());
+            }
+        }
+    }
+    hexadecimal(&hash.finalize())
+}
+
+fn add(hash: &mut Sha256, text: &str) {
+    hash.update((text.len() as u64).to_le_bytes());
+    hash.update(text);
 }
 
 #[cfg(test)]
@@ -35,6 +59,27 @@ mod tests {
             sha256(b"abc"),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         );
+    }
+
+    #[test]
+    fn the_digest_of_releases_is_of_texts_and_numbers() {
+        let releases = [
+            RecordedRelease {
+                source: "ab".into(),
+                release: "c".into(),
+                epsilon: Some(1.0),
+            },
+            RecordedRelease {
+                source: "d".into(),
+                release: String::new(),
+                epsilon: None,
+            },
+        ];
+        let bytes = [
+            b"\x02\0\0\0\0\0\0\0ab\x01\0\0\0\0\0\0\0c\x01\0\0\0\0\0\0\xf0\x3f".as_slice(),
+            b"\x01\0\0\0\0\0\0\0d\0\0\0\0\0\0\0\0\0",
+        ];
+        assert_eq!(of_releases(&releases), sha256(&bytes.concat()));
     }
 
     #[test]

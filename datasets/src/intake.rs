@@ -1,67 +1,100 @@
-//! What a reader is told and where it puts its rows: the one thing that all formats share.
+//! What a reader of a format hands over, and who takes it: the one thing that all formats share.
 
 use std::fmt;
 
-use teda_core::{Error, Result};
+use teda_core::Result;
 
-use crate::selection::Selection;
-use crate::splits::Splits;
+use crate::columns::Column;
+use crate::place::Place;
 
-/// A reading in progress.
-pub(crate) struct Intake<'a> {
-    /// How messages name the source.
-    pub(crate) name: &'a str,
-    /// The column that was asked for.
-    pub(crate) column: Option<&'a str>,
-    /// The filter on splits.
-    pub(crate) splits: Splits<'a>,
-    /// The other filters, and the texts so far.
-    pub(crate) selection: Selection,
-}
-
-impl<'a> Intake<'a> {
-    /// A line of the source.
-    pub(crate) fn line(&self, number: usize) -> Place<'a> {
-        Place::line(self.name, number)
+/// Takes the rows of a source, and of each row the fields of `N` columns.
+pub(crate) trait Intake<const N: usize> {
+    /// The column that the user named, where one was.
+    fn asked(&self) -> Option<&str> {
+        None
     }
 
-    /// A row of a source without lines.
-    pub(crate) fn row(&self, number: usize) -> Place<'a> {
-        Place {
-            name: self.name,
-            unit: "row",
-            number,
-        }
-    }
+    /// The names of the columns to hand over, given those of `file`; none where a column is not wanted. One
+    /// that rows may lack can be named without being among `columns`.
+    ///
+    /// # Errors
+    /// Usage, where a column is missing or there is a choice.
+    fn choose(&self, file: &str, columns: &[Column<'_>]) -> Result<[Option<String>; N]>;
+
+    /// Takes the chosen fields of one row.
+    ///
+    /// # Errors
+    /// Usage, with the place, for a field that is not as it should be.
+    fn take(&mut self, row: [Field<'_>; N], place: Place<'_>) -> Result<()>;
+
+    /// Whether `file` may be plain text, whose rows have no columns.
+    ///
+    /// # Errors
+    /// Usage, where columns are needed.
+    fn allow_plain_text(&self, file: &str) -> Result<()>;
+
+    /// Takes a row that is a text and has no columns.
+    ///
+    /// # Errors
+    /// Usage, with the place, where columns are needed or the text is not as it should be.
+    fn take_plain(&mut self, text: &str, place: Place<'_>) -> Result<()>;
 }
 
-/// Where in a source something is.
+/// What one row has in one column.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
-    name: &'a str,
-    unit: &'static str,
-    /// Counted from 1.
-    number: usize,
+pub(crate) struct Field<'a> {
+    /// The column's name.
+    pub(crate) name: &'a str,
+    pub(crate) value: Value<'a>,
 }
 
-impl<'a> Place<'a> {
-    /// A line of the source called `name`.
-    pub(crate) fn line(name: &'a str, number: usize) -> Self {
-        Self {
-            name,
-            unit: "line",
-            number,
+/// A value of any format.
+#[derive(Clone, Copy)]
+pub(crate) enum Value<'a> {
+    /// The row has no such field.
+    Missing,
+    Null,
+    Text(&'a str),
+    Number(f64),
+    /// Something that nobody wants, in words.
+    Other(&'static str),
+}
+
+impl<'a> Field<'a> {
+    /// The field of a column that is not there or not wanted.
+    pub(crate) const MISSING: Self = Self {
+        name: "",
+        value: Value::Missing,
+    };
+
+    /// The string that this is.
+    ///
+    /// # Errors
+    /// Usage, with the place, where it is none.
+    pub(crate) fn text(self, place: Place<'_>) -> Result<&'a str> {
+        let Self { name, value } = self;
+        let unit = place.unit();
+        match value {
+            Value::Text(text) => Ok(text),
+            Value::Missing => place.refuse(format_args!(
+                "there is no field '{name}': add it or remove the {unit}"
+            )),
+            _ => place.refuse(format_args!(
+                "field '{name}' is {value}, not a string: mend or remove the {unit}"
+            )),
         }
     }
-
-    /// An error of the request: what is here is not what was said to be.
-    pub(crate) fn refuse<T>(self, what: impl fmt::Display) -> Result<T> {
-        Err(Error::usage(format!("{self}: {what}")))
-    }
 }
 
-impl fmt::Display for Place<'_> {
+/// What kind of value it is.
+impl fmt::Display for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}', {} {}", self.name, self.unit, self.number)
+        f.write_str(match self {
+            Self::Missing => "missing",
+            Self::Null => "null",
+            Self::Text(_) => "a string",
+            Self::Number(_) => "a number",
+            Self::Other(kind) => kind,
+        })
     }
 }

@@ -9,10 +9,11 @@ use crate::bytes;
 use crate::cards::Card;
 use crate::categories;
 use crate::formats::Format;
-use crate::intake::{Intake, Place};
+use crate::place::Place;
 use crate::selection::Selection;
 use crate::source::{Located, Source};
 use crate::splits::{ALL_SPLITS, Splits};
+use crate::texts::Texts;
 
 /// Which texts to use.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -85,14 +86,14 @@ fn shipped(card: &'static Card, request: &Request, selection: Selection) -> Resu
     }
     // The file of a dataset with one split need not say it in every row.
     let wanted = (card.splits.len() > 1).then_some(split);
-    let intake = Intake {
-        name: card.name,
+    let mut texts = Texts {
         column: Some(card.column),
         splits: Splits::new(wanted),
         selection,
     };
     let bytes = bytes::gunzip(card.file, card.name)?;
-    read(Format::JsonLines, &bytes, intake)?.finish(
+    Format::JsonLines.read(card.name, &bytes, &mut texts)?;
+    texts.finish(card.name)?.finish(
         card.name.to_owned(),
         Some(split.to_owned()),
         Some(card.licence),
@@ -121,37 +122,30 @@ fn standard_input(
     request: &Request,
     selection: Selection,
 ) -> Result<Dataset> {
+    const NAME: &str = "stdin";
     let mut bytes = Vec::new();
     stdin
         .read_to_end(&mut bytes)
         .map_err(|error| Error::failed(format!("cannot read standard input: {error}")))?;
-    let intake = Intake {
-        name: "stdin",
+    let mut texts = Texts {
         column: None,
         splits: Splits::new(request.split.as_deref()),
         selection,
     };
-    read(Format::Text, &bytes, intake)?.finish("stdin".to_owned(), request.split.clone(), None)
+    Format::Text.read(NAME, &bytes, &mut texts)?;
+    texts
+        .finish(NAME)?
+        .finish(NAME.to_owned(), request.split.clone(), None)
 }
 
 fn located(file: &Located<'_>, request: &Request, selection: Selection) -> Result<Dataset> {
-    let shown = file.path.display().to_string();
-    let mut bytes = bytes::read_file(&file.path)?;
-    if file.gzipped {
-        bytes = bytes::gunzip(&bytes, &shown)?;
-    }
-    let intake = Intake {
-        name: &shown,
+    let mut texts = Texts {
         column: file.column,
         splits: Splits::new(request.split.as_deref()),
         selection,
     };
-    read(file.format, &bytes, intake)?.finish(file.name(), request.split.clone(), None)
-}
-
-/// Reads `bytes` to their end and gives the selection back.
-fn read(format: Format, bytes: &[u8], mut intake: Intake<'_>) -> Result<Selection> {
-    format.read(bytes, &mut intake)?;
-    intake.splits.finish(intake.name)?;
-    Ok(intake.selection)
+    file.read(&mut texts)?;
+    texts
+        .finish(&file.shown())?
+        .finish(file.name(), request.split.clone(), None)
 }

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use sha2::{Digest, Sha256};
 use teda_core::{Error, Result};
 
-use crate::intake::Place;
+use crate::clean::clean;
+use crate::place::Place;
 use crate::{Dataset, Request, digest};
 
 /// The texts so far, and what became of the rows that are not among them.
@@ -64,16 +65,10 @@ impl Selection {
     /// Takes the text of one row, found at `place`, or counts why not.
     ///
     /// # Errors
-    /// Usage, for a text with a NUL: C libraries below a model would cut it there.
+    /// Usage, for a text with a NUL.
     pub(crate) fn push(&mut self, text: &str, place: Place<'_>) -> Result<()> {
-        if text.contains('\0') {
-            return place.refuse(
-                "the text has a NUL character, which no text should: remove it, for example with \
-                 tr -d '\\000', or see whether the file is text at all",
-            );
-        }
+        let text = clean(text, place)?;
         self.rows += 1;
-        let text = text.trim();
         if text.is_empty() {
             self.empty += 1;
         } else if !self.fits(text) {

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use teda_core::{Error, Result};
 
 use crate::cards::{Card, cards};
-use crate::categories;
 use crate::formats::{EXTENSIONS, Format};
+use crate::intake::Intake;
+use crate::{bytes, categories};
 
 /// Where texts come from.
 pub(crate) enum Source<'a> {
@@ -22,13 +23,52 @@ pub(crate) enum Source<'a> {
 
 /// A file that exists, and how to read it.
 pub(crate) struct Located<'a> {
-    pub(crate) path: PathBuf,
-    pub(crate) format: Format,
-    pub(crate) gzipped: bool,
+    path: PathBuf,
+    format: Format,
+    gzipped: bool,
     pub(crate) column: Option<&'a str>,
 }
 
-impl Located<'_> {
+impl<'a> Located<'a> {
+    /// The file at `path`.
+    ///
+    /// # Errors
+    /// Usage, for a directory and for a file of an unknown kind.
+    pub(crate) fn new(path: &Path, column: Option<&'a str>) -> Result<Self> {
+        if path.is_dir() {
+            return Err(Error::usage(format!(
+                "'{}' is a directory: name one file in it",
+                path.display()
+            )));
+        }
+        let (format, gzipped) = format_of(path)?;
+        Ok(Self {
+            path: path.to_owned(),
+            format,
+            gzipped,
+            column,
+        })
+    }
+
+    /// How messages name the file.
+    pub(crate) fn shown(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// Hands every row to `intake`.
+    ///
+    /// # Errors
+    /// Usage, for a file that is not what its name says and rows that `intake` refuses; failed, where reading
+    /// fails or what was read is broken.
+    pub(crate) fn read<const N: usize>(&self, intake: &mut impl Intake<N>) -> Result<()> {
+        let shown = self.shown();
+        let mut bytes = bytes::read_file(&self.path)?;
+        if self.gzipped {
+            bytes = bytes::gunzip(&bytes, &shown)?;
+        }
+        self.format.read(&shown, &bytes, intake)
+    }
+
     /// The file's name without its folder, and the column if one was asked for.
     pub(crate) fn name(&self) -> String {
         let file = self.path.file_name().unwrap_or(self.path.as_os_str());
@@ -64,38 +104,29 @@ impl<'a> Source<'a> {
                 "'{source}' ends in ':' without a column: name one, or leave the ':' out"
             )));
         }
-        let path = PathBuf::from(path);
-        if path.is_dir() {
-            return Err(Error::usage(format!(
-                "'{}' is a directory: name one file in it",
-                path.display()
-            )));
-        }
-        let (format, gzipped) = format_of(&path)?;
-        Ok(Self::File(Located {
-            path,
-            format,
-            gzipped,
-            column,
-        }))
+        Ok(Self::File(Located::new(Path::new(path), column)?))
     }
 }
 
 /// The longest path at the beginning of `source` that exists, alone or before a ':', and what follows that.
 /// So a path with a ':' in it needs no escaping.
 fn locate(source: &str) -> Result<Option<(&str, Option<&str>)>> {
-    if exists(source)? {
+    if exists(Path::new(source))? {
         return Ok(Some((source, None)));
     }
     for (colon, _) in source.rmatch_indices(':') {
-        if exists(&source[..colon])? {
+        if exists(Path::new(&source[..colon]))? {
             return Ok(Some((&source[..colon], Some(&source[colon + 1..]))));
         }
     }
     Ok(None)
 }
 
-fn exists(path: &str) -> Result<bool> {
+/// Whether there is something at `path`.
+///
+/// # Errors
+/// Failed, where that cannot be told.
+pub(crate) fn exists(path: &Path) -> Result<bool> {
     match fs::metadata(path) {
         Ok(_) => Ok(true),
         // Not a path at all: too long, or with a NUL.
@@ -104,7 +135,10 @@ fn exists(path: &str) -> Result<bool> {
             | ErrorKind::NotADirectory
             | ErrorKind::InvalidInput
             | ErrorKind::InvalidFilename => Ok(false),
-            _ => Err(Error::failed(format!("cannot read '{path}': {error}"))),
+            _ => Err(Error::failed(format!(
+                "cannot read '{}': {error}",
+                path.display()
+            ))),
         },
     }
 }

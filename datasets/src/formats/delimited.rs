@@ -1,73 +1,88 @@
 //! CSV and TSV: a header, then rows of as many fields, quoted where they need to be. Blank lines hold no row.
 
 use csv::{ErrorKind, Position, ReaderBuilder, StringRecord};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value as Json};
 use teda_core::{Error, Result};
 
 use super::quotes;
-use crate::columns::{self, Column};
-use crate::intake::Intake;
-use crate::splits;
+use crate::columns::{Column, Holds};
+use crate::intake::{Field, Intake, Value};
+use crate::place::Place;
 
-/// Reads every row of `content`, whose fields are separated by `delimiter`.
+/// Reads every row of `content`, that of `file`, whose fields are separated by `delimiter`.
 ///
 /// # Errors
-/// Usage, for a header without the column and, with its line, for a row that is not as the header says.
-pub(super) fn read(content: &str, delimiter: u8, intake: &mut Intake<'_>) -> Result<()> {
+/// Usage, for a header without the columns and, with its line, for a row that is not as the header says.
+pub(super) fn read<const N: usize>(
+    file: &str,
+    content: &str,
+    delimiter: u8,
+    intake: &mut impl Intake<N>,
+) -> Result<()> {
     // Before the quotes: those of JSON would be found wrong.
-    refuse_json(content, intake)?;
-    quotes::check(content, delimiter, intake)?;
+    refuse_json(file, content)?;
+    quotes::check(file, content, delimiter)?;
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)
         .from_reader(content.as_bytes());
     let mut lines = Lines::new(content);
     let header = match reader.headers() {
         Ok(header) => header.clone(),
-        Err(error) => return refuse(&error, &mut lines, intake),
+        Err(error) => return refuse(file, &error, &mut lines),
     };
     if header.is_empty() {
         return Ok(());
     }
-    suspect(&header, delimiter, intake)?;
+    if intake.asked().is_none() {
+        suspect(file, &header, delimiter)?;
+    }
     let columns: Vec<Column<'_>> = header
         .iter()
-        .map(|name| Column { name, text: true })
+        .map(|name| Column {
+            name,
+            holds: Holds::Strings,
+        })
         .collect();
-    let column = columns::choose(intake.name, intake.column, &columns)?;
-    let split = match intake.splits.wanted() {
-        Some(_) => header.iter().position(|name| name == splits::FIELD),
-        None => None,
-    };
+    let chosen = intake.choose(file, &columns)?.map(|name| {
+        header
+            .iter()
+            .position(|column| Some(column) == name.as_deref())
+    });
     let mut record = StringRecord::new();
     loop {
         match reader.read_record(&mut record) {
             Ok(true) => {}
             Ok(false) => return Ok(()),
-            Err(error) => return refuse(&error, &mut lines, intake),
+            Err(error) => return refuse(file, &error, &mut lines),
         }
-        if intake.splits.admits(split.map(|split| &record[split])) {
-            let line = record.position().map_or(0, |position| lines.of(position));
-            intake.selection.push(&record[column], intake.line(line))?;
-        }
+        let line = record.position().map_or(0, |position| lines.of(position));
+        let row = chosen.map(|column| match column {
+            Some(column) => Field {
+                name: &header[column],
+                value: Value::Text(&record[column]),
+            },
+            None => Field::MISSING,
+        });
+        intake.take(row, Place::line(file, line))?;
     }
 }
 
 /// Refuses JSON lines, whose first object would pass for a header.
-fn refuse_json(content: &str, intake: &Intake<'_>) -> Result<()> {
+fn refuse_json(file: &str, content: &str) -> Result<()> {
     let first = content.lines().next().unwrap_or_default();
-    if serde_json::from_str::<Map<String, Value>>(first).is_err() {
+    if serde_json::from_str::<Map<String, Json>>(first).is_err() {
         return Ok(());
     }
-    intake.line(1).refuse(
+    Place::line(file, 1).refuse(
         "the header is a JSON object, as in a file of JSON lines: end the file's name in '.jsonl'",
     )
 }
 
 /// Refuses the one-column header that separators of another kind give: read on, it would give texts, but
 /// wrong ones.
-fn suspect(header: &StringRecord, delimiter: u8, intake: &Intake<'_>) -> Result<()> {
+fn suspect(file: &str, header: &StringRecord, delimiter: u8) -> Result<()> {
     let first = &header[0];
-    let instead = if header.len() > 1 || intake.column.is_some() {
+    let instead = if header.len() > 1 {
         return Ok(());
     } else if delimiter == b',' && first.contains('\t') {
         "separated by tabs: end the file's name in '.tsv'"
@@ -78,25 +93,22 @@ fn suspect(header: &StringRecord, delimiter: u8, intake: &Intake<'_>) -> Result<
     } else {
         return Ok(());
     };
-    intake.line(1).refuse(format_args!(
+    Place::line(file, 1).refuse(format_args!(
         "the header '{first}' looks like that of a file {instead}"
     ))
 }
 
-fn refuse(error: &csv::Error, lines: &mut Lines<'_>, intake: &Intake<'_>) -> Result<()> {
+fn refuse(file: &str, error: &csv::Error, lines: &mut Lines<'_>) -> Result<()> {
     match error.kind() {
         ErrorKind::UnequalLengths {
             pos: Some(position),
             expected_len,
             len,
-        } => intake.line(lines.of(position)).refuse(format_args!(
+        } => Place::line(file, lines.of(position)).refuse(format_args!(
             "the row has {len} fields and the header {expected_len}: quote fields with separators or line ends \
              in them, or mend the row"
         )),
-        _ => Err(Error::failed(format!(
-            "cannot read '{}': {error}",
-            intake.name
-        ))),
+        _ => Err(Error::failed(format!("cannot read '{file}': {error}"))),
     }
 }
 

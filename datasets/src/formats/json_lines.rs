@@ -1,44 +1,44 @@
 //! JSON lines: an object or a plain string a line. Blank lines hold no row.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value as Json};
 use teda_core::Result;
 
-use crate::columns::{self, Column};
-use crate::intake::{Intake, Place};
-use crate::splits;
+use crate::columns::{Column, Holds};
+use crate::intake::{Field, Intake, Value};
+use crate::place::Place;
 
-/// Reads every line of `content`. The first object decides the column, and every other one must have it.
+/// Reads every line of `content`, that of `file`. The columns are chosen by the first object.
 ///
 /// # Errors
 /// Usage, with the line that is not as it should be.
-pub(super) fn read(content: &str, intake: &mut Intake<'_>) -> Result<()> {
-    let mut column: Option<String> = None;
+pub(super) fn read<const N: usize>(
+    file: &str,
+    content: &str,
+    intake: &mut impl Intake<N>,
+) -> Result<()> {
+    let mut chosen: Option<[Option<String>; N]> = None;
     for (number, line) in (1..).zip(content.lines()) {
-        let place = intake.line(number);
+        let place = Place::line(file, number);
         if line.trim().is_empty() {
             continue;
         }
         match serde_json::from_str(line) {
-            Ok(Value::Object(row)) => {
-                let column = match &column {
-                    Some(column) => column,
-                    None => column.insert(choose(&row, intake)?),
+            Ok(Json::Object(row)) => {
+                let chosen = match &chosen {
+                    Some(chosen) => chosen,
+                    None => chosen.insert(intake.choose(file, &columns(&row))?),
                 };
-                if intake.splits.wanted().is_none() || intake.splits.admits(split(&row, place)?) {
-                    intake.selection.push(text(&row, column, place)?, place)?;
-                }
+                let fields = chosen.each_ref().map(|name| match name {
+                    Some(name) => Field {
+                        name,
+                        value: row.get(name).map_or(Value::Missing, value),
+                    },
+                    None => Field::MISSING,
+                });
+                intake.take(fields, place)?;
             }
-            Ok(Value::String(text)) => {
-                if let Some(column) = intake.column {
-                    return place.refuse(format_args!(
-                        "this is a plain string, not an object with a field '{column}'"
-                    ));
-                }
-                if intake.splits.admits(None) {
-                    intake.selection.push(&text, place)?;
-                }
-            }
-            Ok(Value::Array(_)) => {
+            Ok(Json::String(text)) => intake.take_plain(&text, place)?,
+            Ok(Json::Array(_)) => {
                 return place.refuse(
                     "this is an array, not one object or string a line: write each element on a line of its \
                      own, for example with jq -c '.[]'",
@@ -47,7 +47,7 @@ pub(super) fn read(content: &str, intake: &mut Intake<'_>) -> Result<()> {
             Ok(other) => {
                 return place.refuse(format_args!(
                     "this is {}, not an object or a string",
-                    kind(&other)
+                    value(&other)
                 ));
             }
             Err(error) => {
@@ -64,53 +64,28 @@ pub(super) fn read(content: &str, intake: &mut Intake<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The column by the fields of the first object.
-fn choose(row: &Map<String, Value>, intake: &Intake<'_>) -> Result<String> {
-    let named = intake.column.unwrap_or(columns::DEFAULT);
-    let columns: Vec<Column<'_>> = row
-        .iter()
+/// The columns by the fields of the first object.
+fn columns(row: &Map<String, Json>) -> Vec<Column<'_>> {
+    row.iter()
         .map(|(name, value)| Column {
             name,
-            // A null may be a string in the next row. What the column to read holds is checked with its line.
-            text: value.is_string() || value.is_null() || name == named,
+            // A null may be a string in the next row.
+            holds: match value {
+                Json::String(_) | Json::Null => Holds::Strings,
+                _ => Holds::Anything,
+            },
         })
-        .collect();
-    let index = columns::choose(intake.name, intake.column, &columns)?;
-    Ok(columns[index].name.to_owned())
+        .collect()
 }
 
-fn text<'a>(row: &'a Map<String, Value>, column: &str, place: Place<'_>) -> Result<&'a str> {
-    match row.get(column) {
-        Some(Value::String(text)) => Ok(text),
-        Some(other) => place.refuse(format_args!(
-            "field '{column}' is {}, not a string: mend or remove the line",
-            kind(other)
-        )),
-        None => place.refuse(format_args!(
-            "there is no field '{column}': add it or remove the line"
-        )),
-    }
-}
-
-fn split<'a>(row: &'a Map<String, Value>, place: Place<'_>) -> Result<Option<&'a str>> {
-    match row.get(splits::FIELD) {
-        Some(Value::String(split)) => Ok(Some(split)),
-        None | Some(Value::Null) => Ok(None),
-        Some(other) => place.refuse(format_args!(
-            "field '{}' is {}, not a string, so no split can be chosen by it",
-            splits::FIELD,
-            kind(other)
-        )),
-    }
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a truth value",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
+fn value(json: &Json) -> Value<'_> {
+    match json {
+        Json::Null => Value::Null,
+        Json::Bool(_) => Value::Other("a truth value"),
+        // A number beyond all floats is no JSON to serde_json, so there is always one.
+        Json::Number(number) => Value::Number(number.as_f64().unwrap_or(f64::NAN)),
+        Json::String(text) => Value::Text(text),
+        Json::Array(_) => Value::Other("an array"),
+        Json::Object(_) => Value::Other("an object"),
     }
 }

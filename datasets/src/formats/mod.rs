@@ -1,5 +1,7 @@
-//! The file formats, one file each: a reader takes bytes or text and pushes rows into an [`Intake`].
+//! The file formats: a reader takes bytes or text and hands rows to an [`Intake`]. One file each, and one for the quotes
+//! of CSV and the cells of Parquet.
 
+mod cells;
 mod delimited;
 mod json_lines;
 mod parquet;
@@ -37,22 +39,26 @@ impl Format {
         })
     }
 
-    /// Reads `bytes`, decompressed, to their end.
+    /// Reads `bytes`, decompressed, to their end; they are those of `file`.
     ///
     /// # Errors
-    /// Usage, for bytes that are not in this format or rows without a text; failed, for broken Parquet.
-    pub(crate) fn read(self, bytes: &[u8], intake: &mut Intake<'_>) -> Result<()> {
+    /// Usage, for bytes that are not in this format and rows that `intake` refuses; failed, for broken Parquet.
+    pub(crate) fn read<const N: usize>(
+        self,
+        file: &str,
+        bytes: &[u8],
+        intake: &mut impl Intake<N>,
+    ) -> Result<()> {
+        let content = || {
+            bytes::refuse_containers(bytes, file)?;
+            unicode::decode(bytes, file)
+        };
         match self {
-            Self::JsonLines => json_lines::read(content(bytes, intake.name)?, intake),
-            Self::Csv => delimited::read(content(bytes, intake.name)?, b',', intake),
-            Self::Tsv => delimited::read(content(bytes, intake.name)?, b'\t', intake),
-            Self::Text => text::read(content(bytes, intake.name)?, intake),
-            Self::Parquet => parquet::read(bytes, intake),
+            Self::JsonLines => json_lines::read(file, content()?, intake),
+            Self::Csv => delimited::read(file, content()?, b',', intake),
+            Self::Tsv => delimited::read(file, content()?, b'\t', intake),
+            Self::Text => text::read(file, content()?, intake),
+            Self::Parquet => parquet::read(file, bytes, intake),
         }
     }
-}
-
-fn content<'a>(bytes: &'a [u8], name: &str) -> Result<&'a str> {
-    bytes::refuse_containers(bytes, name)?;
-    unicode::decode(bytes, name)
 }

@@ -1,64 +1,79 @@
-//! Parquet, of which only the column with the texts (and the one with the splits) is read.
+//! Parquet, of which only the wanted columns are read.
 
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use polars::prelude::{
-    ArrowDataType, DataFrame, ParallelStrategy, ParquetReader, PolarsResult, SerReader,
-};
+use polars::prelude::{DataFrame, ParallelStrategy, ParquetReader, PolarsResult, SerReader};
 use teda_core::{Error, Result};
 
+use super::cells::{Kind, cells};
 use crate::bytes;
-use crate::columns::{self, Column};
-use crate::intake::Intake;
-use crate::splits;
+use crate::columns::{Column, Holds};
+use crate::intake::{Field, Intake};
+use crate::place::Place;
 
 /// Reads every row of the file that `bytes` are.
 ///
 /// # Errors
-/// Usage, for a file that is not Parquet, has no such column, or a null or something not UTF-8 in it; failed,
-/// for a broken one.
-pub(super) fn read(bytes: &[u8], intake: &mut Intake<'_>) -> Result<()> {
+/// Usage, for a file that is not Parquet, lacks columns, or has something not UTF-8 in one, and for rows that
+/// `intake` refuses; failed, for a broken one.
+pub(super) fn read<const N: usize>(
+    file: &str,
+    bytes: &[u8],
+    intake: &mut impl Intake<N>,
+) -> Result<()> {
     if bytes.is_empty() {
         return Ok(());
     }
     if !bytes::begins_as_parquet(bytes) {
         return Err(Error::usage(format!(
-            "'{}' is not Parquet, whatever its name says: end its name in that of its format",
-            intake.name
+            "'{file}' is not Parquet, whatever its name says: end its name in that of its format"
         )));
     }
     if !bytes::is_parquet(bytes) {
-        return Err(broken(intake.name, "it ends too early"));
+        return Err(broken(file, "it ends too early"));
     }
-    let columns = guarded(|| columns(bytes)).map_err(|error| broken(intake.name, &error))?;
-    let described: Vec<Column<'_>> = columns
+    let kinds = guarded(|| kinds(bytes)).map_err(|error| broken(file, &error))?;
+    let columns: Vec<Column<'_>> = kinds
         .iter()
-        .map(|(name, text)| Column { name, text: *text })
+        .map(|(name, kind)| Column {
+            name,
+            holds: match kind {
+                Kind::Text => Holds::Strings,
+                _ => Holds::OtherThings,
+            },
+        })
         .collect();
-    let text = columns::choose(intake.name, intake.column, &described)?;
-    let split = match intake.splits.wanted() {
-        Some(_) => described
+    let chosen = intake.choose(file, &columns)?.map(|name| {
+        kinds
             .iter()
-            .position(|c| c.text && c.name == splits::FIELD),
-        None => None,
-    };
-    let mut wanted = vec![text];
-    wanted.extend(split.filter(|split| *split != text));
+            .position(|(column, _)| Some(column) == name.as_ref())
+    });
+    let mut wanted: Vec<usize> = chosen.iter().flatten().copied().collect();
+    wanted.retain(|column| kinds[*column].1.is_read());
     wanted.sort_unstable();
+    wanted.dedup();
     let frame = guarded(|| frame(bytes, &wanted, usize::MAX))
-        .map_err(|error| located(bytes, &wanted, &error, intake))?;
-    push(&frame, described[text].name, split.is_some(), intake)
-        .map_err(|error| broken(intake.name, &error.to_string()))?
+        .map_err(|error| located(file, bytes, &wanted, &error))?;
+    let mut cells = chosen
+        .iter()
+        .map(|column| cells(&frame, column.map(|column| &kinds[column])))
+        .collect::<PolarsResult<Vec<_>>>()
+        .map_err(|error| broken(file, &error.to_string()))?;
+    for number in 1..=frame.height() {
+        let row = std::array::from_fn(|column| cells[column].next().unwrap_or(Field::MISSING));
+        intake.take(row, Place::row(file, number))?;
+    }
+    Ok(())
 }
 
-/// Names of the columns, and whether they hold strings.
-fn columns(bytes: &[u8]) -> PolarsResult<Vec<(String, bool)>> {
+/// Names of the columns, and what they hold.
+fn kinds(bytes: &[u8]) -> PolarsResult<Vec<(String, Kind)>> {
     let schema = reader(bytes)?.schema()?;
     Ok(schema
         .iter()
-        .map(|(name, field)| (name.to_string(), *field.dtype() == ArrowDataType::Utf8View))
+        .map(|(name, field)| (name.to_string(), Kind::of(field.dtype())))
         .collect())
 }
 
@@ -81,40 +96,11 @@ fn reader(bytes: &[u8]) -> PolarsResult<ParquetReader<Cursor<&[u8]>>> {
     Ok(reader)
 }
 
-/// Pushes the rows of `frame`. The outer error is that of polars, the inner one that of a row.
-fn push(
-    frame: &DataFrame,
-    text: &str,
-    split: bool,
-    intake: &mut Intake<'_>,
-) -> PolarsResult<Result<()>> {
-    let texts = frame.column(text)?.str()?;
-    let splits = match split {
-        true => Some(frame.column(splits::FIELD)?.str()?),
-        false => None,
-    };
-    for (index, text) in texts.iter().enumerate() {
-        let split = splits.and_then(|splits| splits.get(index));
-        if !intake.splits.admits(split) {
-            continue;
-        }
-        let place = intake.row(index + 1);
-        let pushed = match text {
-            Some(text) => intake.selection.push(text, place),
-            None => place.refuse("the text is null: remove such rows, or write an empty string"),
-        };
-        if pushed.is_err() {
-            return Ok(pushed);
-        }
-    }
-    Ok(Ok(()))
-}
-
 /// The error for `message` on reading `columns`, with the row where that is about its UTF-8.
-fn located(bytes: &[u8], columns: &[usize], message: &str, intake: &Intake<'_>) -> Error {
+fn located(file: &str, bytes: &[u8], columns: &[usize], message: &str) -> Error {
     let rows = match guarded(|| reader(bytes)?.num_rows()) {
         Ok(rows) if message.contains("UTF-8") => rows,
-        _ => return broken(intake.name, message),
+        _ => return broken(file, message),
     };
     // The first rows that can be read, and that cannot. Values are checked by the page, so what is found is
     // the first row of the page at worst.
@@ -127,9 +113,8 @@ fn located(bytes: &[u8], columns: &[usize], message: &str, intake: &Intake<'_>) 
         }
     }
     Error::usage(format!(
-        "'{}', row {unreadable} or a later one: a string is not UTF-8: write the file again from texts in \
-         UTF-8",
-        intake.name
+        "'{file}', row {unreadable} or a later one: a string is not UTF-8: write the file again from texts in \
+         UTF-8"
     ))
 }
 
@@ -142,8 +127,8 @@ fn guarded<T>(read: impl FnOnce() -> PolarsResult<T>) -> std::result::Result<T, 
     }
 }
 
-fn broken(name: &str, message: &str) -> Error {
+fn broken(file: &str, message: &str) -> Error {
     Error::failed(format!(
-        "'{name}' is a broken Parquet file ({message}): copy, download or write it again"
+        "'{file}' is a broken Parquet file ({message}): copy, download or write it again"
     ))
 }

@@ -5,7 +5,7 @@
 
 use teda_core::Result;
 
-use crate::intake::Intake;
+use crate::place::Place;
 
 enum State {
     FieldStart,
@@ -16,11 +16,11 @@ enum State {
     Quote(usize),
 }
 
-/// Refuses quotes that do not enclose a whole field.
+/// Refuses quotes that do not enclose a whole field; `file` is for messages.
 ///
 /// # Errors
 /// Usage, with the line of the field.
-pub(super) fn check(content: &str, delimiter: u8, intake: &Intake<'_>) -> Result<()> {
+pub(super) fn check(file: &str, content: &str, delimiter: u8) -> Result<()> {
     const REMEDY: &str =
         "enclose the whole field in quotes and double those within, or use JSON lines";
     let mut state = State::FieldStart;
@@ -33,7 +33,7 @@ pub(super) fn check(content: &str, delimiter: u8, intake: &Intake<'_>) -> Result
             State::Quote(opened) if byte == b'"' => State::Quoted(opened),
             State::FieldStart if byte == b'"' => State::Quoted(line),
             State::Quote(opened) if !ends_field => {
-                return intake.line(opened).refuse(format_args!(
+                return Place::line(file, opened).refuse(format_args!(
                     "a field begins with a quoted part and goes on behind it: {REMEDY}"
                 ));
             }
@@ -43,8 +43,7 @@ pub(super) fn check(content: &str, delimiter: u8, intake: &Intake<'_>) -> Result
         line += usize::from(byte == b'\n');
     }
     match state {
-        State::Quoted(opened) => intake
-            .line(opened)
+        State::Quoted(opened) => Place::line(file, opened)
             .refuse(format_args!("a quote is opened and never closed: {REMEDY}")),
         _ => Ok(()),
     }

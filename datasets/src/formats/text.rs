@@ -1,28 +1,22 @@
 //! Plain text: one text a line. Carriage returns before a line's end and a last line's missing end do not matter.
 
-use teda_core::{Error, Result};
+use teda_core::Result;
 
 use crate::intake::Intake;
+use crate::place::Place;
 
-/// Reads every line of `content`.
+/// Reads every line of `content`, that of `file`.
 ///
 /// # Errors
-/// Usage, where a column or a split is asked for, which plain text has not, and for a NUL.
-pub(super) fn read(content: &str, intake: &mut Intake<'_>) -> Result<()> {
-    if let Some(column) = intake.column {
-        return Err(Error::usage(format!(
-            "'{}' is plain text, one text a line, and has no column '{column}': leave ':{column}' out",
-            intake.name
-        )));
-    }
-    if let Some(split) = intake.splits.wanted() {
-        return Err(Error::usage(format!(
-            "'{}' is plain text, one text a line, and has no splits: leave out the split '{split}'",
-            intake.name
-        )));
-    }
+/// Usage, where columns are needed, which plain text has not, and for a NUL.
+pub(super) fn read<const N: usize>(
+    file: &str,
+    content: &str,
+    intake: &mut impl Intake<N>,
+) -> Result<()> {
+    intake.allow_plain_text(file)?;
     for (number, line) in (1..).zip(content.lines()) {
-        intake.selection.push(line, intake.line(number))?;
+        intake.take_plain(line, Place::line(file, number))?;
     }
     Ok(())
 }

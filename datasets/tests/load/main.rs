@@ -1,4 +1,4 @@
-//! Loading texts through the public interface, as the program does.
+//! Loading texts and recorded releases through the public interface, as the program does.
 
 mod categories;
 mod containers;
@@ -6,6 +6,7 @@ mod counts;
 mod delimited;
 mod json_lines;
 mod parquet;
+mod recorded;
 mod shipped;
 mod source;
 mod support;

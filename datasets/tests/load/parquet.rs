@@ -4,14 +4,14 @@ use polars::prelude::{Column, DataFrame, ParquetCompression, ParquetWriter};
 
 use crate::support::{Folder, dataset, failure, of_split, request, says, try_load, usage};
 
-fn parquet(columns: Vec<Column>) -> Vec<u8> {
+pub fn parquet(columns: Vec<Column>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut frame = DataFrame::new_infer_height(columns).unwrap();
     ParquetWriter::new(&mut bytes).finish(&mut frame).unwrap();
     bytes
 }
 
-fn strings(name: &str, values: &[&str]) -> Column {
+pub fn strings(name: &str, values: &[&str]) -> Column {
     Column::new(name.into(), values)
 }
 

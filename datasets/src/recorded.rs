@@ -1,0 +1,151 @@
+//! Recorded releases: what a mechanism released earlier, with the texts that it rewrote.
+
+use std::path::Path;
+
+use teda_core::{Error, Result};
+
+use crate::clean::{clean, refuse_nul};
+use crate::columns::{self, Column};
+use crate::digest;
+use crate::intake::{Field, Intake, Value};
+use crate::place::Place;
+use crate::source::{self, Located};
+
+const SOURCE: &str = "source";
+const RELEASE: &str = "release";
+const EPSILON: &str = "epsilon";
+
+/// A file of recorded releases, one a row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    /// The file's name without its folder.
+    pub name: String,
+    /// Every row, in the order of the file.
+    pub releases: Vec<RecordedRelease>,
+    /// Rows read: as many as there are releases, for none is left out.
+    pub rows: usize,
+    /// SHA-256 of `releases`, in lower-case hexadecimal: over each one's source and release, of both the length in
+    /// bytes (64 bits, little-endian) and the UTF-8, and its ε: a byte 0 for none, else a byte 1 and the
+    /// number (64 bits, little-endian).
+    pub sha256: String,
+}
+
+/// One text that was rewritten, and what came out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordedRelease {
+    /// The private text, trimmed at both ends as the texts of a [`Dataset`](crate::Dataset) are; never empty.
+    pub source: String,
+    /// What the mechanism released, as it stands in the file; empty where it released nothing (⊥).
+    pub release: String,
+    /// The nominal ε at which the mechanism ran, finite and above 0; none where the file states none.
+    pub epsilon: Option<f64>,
+}
+
+/// Reads the recorded releases in the file at `path`, `*.{jsonl,csv,tsv,parquet}[.gz]` (no `.gz` for Parquet),
+/// from its columns `source`, `release` and, if there is one, `epsilon`. Other columns do not matter.
+///
+/// # Errors
+/// Usage, for a file that does not exist, is not what its name says, is plain text, lacks a column or has no
+/// rows, and for a row without a source or a release, with an ε that is none, or with a text that is not UTF-8
+/// or has a NUL; failed, where reading fails or the file is broken. All say where and what to do.
+pub fn recorded(path: &Path) -> Result<Recorded> {
+    if !source::exists(path)? {
+        return Err(Error::usage(format!(
+            "there is no file '{}'",
+            path.display()
+        )));
+    }
+    let file = Located::new(path, None)?;
+    let mut intake = Releases(Vec::new());
+    file.read(&mut intake)?;
+    let Releases(releases) = intake;
+    if releases.is_empty() {
+        return Err(Error::usage(format!(
+            "'{}' has no releases: it is empty",
+            file.shown()
+        )));
+    }
+    Ok(Recorded {
+        name: file.name(),
+        rows: releases.len(),
+        sha256: digest::of_releases(&releases),
+        releases,
+    })
+}
+
+/// The intake of recorded releases: every row, whatever the rows before it were.
+struct Releases(Vec<RecordedRelease>);
+
+impl Intake<3> for Releases {
+    fn choose(&self, file: &str, columns: &[Column<'_>]) -> Result<[Option<String>; 3]> {
+        for needed in [SOURCE, RELEASE] {
+            if columns::named(file, needed, columns)?.is_none() {
+                return Err(Error::usage(format!(
+                    "'{file}' has no column '{needed}': recorded releases are to have '{SOURCE}', the text that was \
+                     rewritten, and '{RELEASE}', what came out, and may have '{EPSILON}'. Columns: {}",
+                    columns::listed(columns)
+                )));
+            }
+        }
+        // Rows may lack it, but there are not to be two.
+        columns::named(file, EPSILON, columns)?;
+        Ok([SOURCE, RELEASE, EPSILON].map(|name| Some(name.to_owned())))
+    }
+
+    fn take(&mut self, [source, release, epsilon]: [Field<'_>; 3], place: Place<'_>) -> Result<()> {
+        let source = clean(source.text(place)?, place)?;
+        if source.is_empty() {
+            return place.refuse(format_args!(
+                "field '{SOURCE}' is empty: fill in the text that was rewritten, or remove the {}",
+                place.unit()
+            ));
+        }
+        let release = match release.value {
+            Value::Null => "",
+            _ => release.text(place)?,
+        };
+        refuse_nul(release, place)?;
+        self.0.push(RecordedRelease {
+            source: source.to_owned(),
+            release: release.to_owned(),
+            epsilon: nominal(epsilon.value, place)?,
+        });
+        Ok(())
+    }
+
+    fn allow_plain_text(&self, file: &str) -> Result<()> {
+        Err(Error::usage(format!(
+            "'{file}' is plain text, which has no columns '{SOURCE}' and '{RELEASE}': recorded releases are read \
+             from .jsonl, .csv and .tsv, each also as .gz, and .parquet"
+        )))
+    }
+
+    fn take_plain(&mut self, _: &str, place: Place<'_>) -> Result<()> {
+        place.refuse(format_args!(
+            "this is a plain string, not an object with fields '{SOURCE}' and '{RELEASE}'"
+        ))
+    }
+}
+
+/// The ε that `value` states, if it states one.
+fn nominal(value: Value<'_>, place: Place<'_>) -> Result<Option<f64>> {
+    let stated = match value {
+        Value::Missing | Value::Null => return Ok(None),
+        Value::Text(text) if text.trim().is_empty() => return Ok(None),
+        Value::Text(text) => text.trim().parse().ok(),
+        Value::Number(number) => Some(number),
+        Value::Other(_) => None,
+    };
+    if stated.is_some_and(|epsilon: f64| epsilon.is_finite() && epsilon > 0.0) {
+        return Ok(stated);
+    }
+    let said = match value {
+        Value::Text(text) => format!("'{}'", text.trim()),
+        Value::Number(number) => number.to_string(),
+        other => other.to_string(),
+    };
+    place.refuse(format_args!(
+        "field '{EPSILON}' is {said}, not a finite number above 0: give the ε at which the mechanism ran, or \
+         leave it empty where it states none"
+    ))
+}
