@@ -72,6 +72,7 @@ pub fn run(
         )));
     }
     let likelihoods = log_likelihoods(series, corpus, &sets, &releases)?;
+    no_contradiction(&secrets, &likelihoods)?;
     let guesses: Vec<Vec<Guess>> = attacks
         .iter()
         .map(|attack| guess(series, &**attack, &numbers, &sets, &releases, &likelihoods))
@@ -130,23 +131,37 @@ pub fn log_likelihoods(
     let Some(likelihood) = likelihood else {
         return Ok(vec![Vec::new(); releases.len()]);
     };
+    let made: Vec<bool> = releases.iter().map(|r| failure(r).is_none()).collect();
     let pairs: Vec<(&str, &str)> = sets
         .chunks(series.k)
         .zip(releases)
-        .flat_map(|(set, release)| {
+        .zip(&made)
+        .filter(|(_, made)| **made)
+        .flat_map(|((set, release), _)| {
             let texts = set.iter().map(|text| &corpus.texts[*text][..]);
             texts.map(|text| (&release.text[..], text))
         })
         .collect();
-    let answers = grouped(likelihood.log_likelihood(&pairs)?, releases.len());
-    Ok(answers
+    let answers = likelihood.log_likelihood(&pairs)?;
+    let mut answers = grouped(answers, pairs.len() / series.k).into_iter();
+    let known = |made: bool| made.then(|| answers.next()?.ok()).flatten();
+    Ok(made
         .into_iter()
-        .zip(releases)
-        .map(|(answer, release)| match (answer, failure(release)) {
-            (Ok(values), None) => values,
-            _ => Vec::new(),
-        })
+        .map(known)
+        .map(Option::unwrap_or_default)
         .collect())
+}
+
+/// Refuses likelihoods by which a release is impossible for the very text that it was made from: a
+/// certificate would take that for a proof of ε = ∞.
+fn no_contradiction(secrets: &[usize], log_likelihoods: &[Vec<f64>]) -> Result<()> {
+    let mut own = secrets.iter().zip(log_likelihoods);
+    if own.any(|(secret, values)| values.get(*secret) == Some(&f64::NEG_INFINITY)) {
+        return Err(Error::failed(
+            "the mechanism contradicts itself: it says that a release is impossible for the text that it was made from",
+        ));
+    }
+    Ok(())
 }
 
 /// One attack's guesses. Trials without a release are not shown to it.
