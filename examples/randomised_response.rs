@@ -27,12 +27,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         let query: Value = serde_json::from_str(&line?)?;
         // What is wrong with all queries ends the program; what is wrong with a text is its outcome.
         let epsilon = query["epsilon"].as_f64().ok_or("an epsilon is needed")?;
-        let seed = query["seed"].as_u64().ok_or("a seed is needed")?;
         let text = query["text"].as_str().ok_or("a text is needed")?;
-        let answer = match release(&domain, text, epsilon, seed) {
-            Ok(text) => json!({"id": query["id"], "text": text}),
-            Err(reason) => json!({"id": query["id"], "error": reason}),
+        let answer = match query["release"].as_str() {
+            Some(release) => log_likelihood(&domain, release, text, epsilon)
+                .map(|value| json!({"id": query["id"], "log_likelihood": value})),
+            None => {
+                let seed = query["seed"].as_u64().ok_or("a seed is needed")?;
+                release(&domain, text, epsilon, seed)
+                    .map(|text| json!({"id": query["id"], "text": text}))
+            }
         };
+        let answer = answer.unwrap_or_else(|reason| json!({"id": query["id"], "error": reason}));
         writeln!(out, "{answer}")?;
         out.flush()?;
     }
@@ -57,15 +62,39 @@ fn release<'a>(
     epsilon: f64,
     seed: u64,
 ) -> Result<&'a str, &'static str> {
-    let known = domain.iter().position(|line| line == text);
-    let secret = known.ok_or("the text is no line of the file")?;
+    let secret = place(domain, text)?;
     let mut coins = ChaCha8Rng::seed_from_u64(seed);
-    let others = domain.len() - 1;
-    // e^ε / (e^ε + N − 1), divided through by e^ε so that no ε overflows.
-    if coins.random::<f64>() < 1.0 / (1.0 + others as f64 * (-epsilon).exp()) {
+    if coins.random::<f64>() < kept(domain, epsilon) {
         return Ok(&domain[secret]);
     }
     // Uniform over the other N − 1: those from the secret on move up by one.
-    let other = coins.random_range(0..others);
+    let other = coins.random_range(0..domain.len() - 1);
     Ok(&domain[if other < secret { other } else { other + 1 }])
+}
+
+/// ln P(release | text) as JSON, which has no infinity; or why it is not known.
+fn log_likelihood(
+    domain: &[String],
+    release: &str,
+    text: &str,
+    epsilon: f64,
+) -> Result<Value, &'static str> {
+    let secret = place(domain, text)?;
+    let kept = kept(domain, epsilon).ln();
+    Ok(match place(domain, release) {
+        Ok(released) if released == secret => json!(kept),
+        Ok(_) => json!(kept - epsilon),
+        Err(_) => json!("-inf"),
+    })
+}
+
+/// The number of a text in the domain.
+fn place(domain: &[String], text: &str) -> Result<usize, &'static str> {
+    let known = domain.iter().position(|line| line == text);
+    known.ok_or("the text is no line of the file")
+}
+
+/// e^ε / (e^ε + N − 1), divided through by e^ε so that no ε overflows.
+fn kept(domain: &[String], epsilon: f64) -> f64 {
+    1.0 / (1.0 + (domain.len() - 1) as f64 * (-epsilon).exp())
 }

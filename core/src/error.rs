@@ -22,13 +22,19 @@ impl Error {
         Self::Failed(message.into())
     }
 
+    /// The same kind of error with what `change` makes of its message.
+    #[must_use]
+    pub fn map(self, change: impl FnOnce(&str) -> String) -> Self {
+        match self {
+            Self::Usage(message) => Self::Usage(change(&message)),
+            Self::Failed(message) => Self::Failed(change(&message)),
+        }
+    }
+
     /// The same kind of error with `context: ` before its message.
     #[must_use]
     pub fn context(self, context: impl std::fmt::Display) -> Self {
-        match self {
-            Self::Usage(message) => Self::Usage(format!("{context}: {message}")),
-            Self::Failed(message) => Self::Failed(format!("{context}: {message}")),
-        }
+        self.map(|message| format!("{context}: {message}"))
     }
 
     /// An unknown name: says the closest known one, if any is close, and lists them all.

@@ -1,4 +1,5 @@
-//! A mechanism from outside: a command that reads texts and writes releases, one JSON object a line.
+//! A mechanism from outside: a command that reads texts and writes releases, one JSON object a line. Where it
+//! knows how likely its releases are, it says that, too.
 //!
 //! # Definition
 //! The command line runs through the platform's shell in the current directory, in several processes at
@@ -8,6 +9,14 @@
 //! |---|---|
 //! | query | `id`: a whole number; `text`: the private text; `epsilon`: ε or null; `seed`: a whole number |
 //! | answer | `id`: the query's; `text`: the release, or `error`: why there is none; others are ignored |
+//! | scoring query | `id`, `text`, `epsilon`: as above; `release`: a text; `seed`: 0, nothing is drawn |
+//! | answer | `id`: the query's; `log_likelihood`: ln P(release \| text), or `error`: why it is not known |
+//!
+//! Scoring queries come only where an attack or an estimator needs likelihoods: one for every candidate of a
+//! trial with its release. They have all that other queries have, so that a program that does not know them
+//! answers with a text, and is refused for that. `log_likelihood` is a number, which may be above 0 where it
+//! is that of a density, or the string `"-inf"` where the release is impossible, for JSON has no infinity. In
+//! an answer to another query it is ignored.
 //!
 //! Lines end with a newline; blank ones are ignored. A query is ASCII (JSON escapes carry all else). It is
 //! sent with others before any is answered, so a process may read several and answer them together. An
@@ -19,7 +28,8 @@
 //!
 //! # Guarantee
 //! The one that its user states, if any: nothing here can know it. An audit's bound supposes that each
-//! release is drawn by itself, so a process must carry nothing from one query to the next.
+//! release is drawn by itself, so a process must carry nothing from one query to the next. Its likelihoods
+//! are believed: a certificate is as good as they are.
 //!
 //! # Source
 //! Not of a paper: how a researcher's own mechanism is audited without a line of Rust.
@@ -27,12 +37,13 @@
 //! # Deviations
 //! A query that ends its process, or on which it stays silent, is tried again in new processes, so a
 //! mechanism that fails at random is seen without most of its failures. Its last failure is an outcome like
-//! any other.
+//! any other; of a scoring query, that the likelihood is not known.
 //!
 //! # Errors
 //! A line that is no answer; an unknown id; a second answer to a query (seen when the process is next
 //! asked); a command that has answered nothing yet and ends, or stays silent, as often as a query is tried;
-//! 32 queries given up without an answer between them. Every call fails from then on.
+//! 32 queries given up without an answer between them; an answer to a scoring query with neither a
+//! `log_likelihood` nor an error. Every call fails from then on.
 //!
 //! # Ends
 //! When the mechanism is dropped, standard input is closed; a process that has not ended a second later is
@@ -44,6 +55,7 @@ mod platform;
 mod pool;
 mod process;
 mod protocol;
+mod question;
 mod share;
 #[cfg(all(test, unix))]
 mod tests;
@@ -51,9 +63,10 @@ mod tests;
 use std::thread;
 use std::time::Duration;
 
-use teda_core::{Error, Guarantee, Mechanism, Query, Release, Result};
+use teda_core::{Answer, Error, Guarantee, Likelihood, Mechanism, Query, Release, Result};
 
 use pool::Pool;
+use question::Question;
 use share::Share;
 
 /// How a command is run.
@@ -73,7 +86,7 @@ pub struct Options {
     pub guarantee: Option<Guarantee>,
 }
 
-/// A command that rewrites.
+/// A command that rewrites, and says how likely releases are if it can.
 pub struct Exec {
     options: Options,
     pool: Pool,
@@ -111,27 +124,22 @@ impl Exec {
         let pool = Pool::new(options.processes);
         Ok(Self { options, pool })
     }
-}
 
-impl Mechanism for Exec {
-    fn guarantee(&self) -> Option<Guarantee> {
-        self.options.guarantee
-    }
-
-    fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {
+    /// One answer a question, in order.
+    fn ask<Q: Question>(&self, batch: &[Q]) -> Result<Vec<Answer<Q::Told>>> {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
         let places = self.pool.take(batch.len())?;
         let size = batch.len().div_ceil(places.len());
-        let mut shares: Vec<Share<'_>> = places
+        let mut shares: Vec<Share<'_, Q>> = places
             .into_iter()
             .zip(batch.chunks(size))
             .map(|(place, part)| Share::new(&self.options, &self.pool, place, part))
             .collect();
         // The caller's own thread takes one of them.
         let own = shares.pop();
-        let parts: Vec<Result<Vec<Release>>> = thread::scope(|scope| {
+        let parts: Vec<Result<Vec<Answer<Q::Told>>>> = thread::scope(|scope| {
             let others: Vec<_> = shares
                 .into_iter()
                 .map(|share| scope.spawn(move || share.run()))
@@ -147,10 +155,32 @@ impl Mechanism for Exec {
                 .chain(own)
                 .collect()
         });
-        let mut releases = Vec::with_capacity(batch.len());
+        let mut answers = Vec::with_capacity(batch.len());
         for part in parts {
-            releases.extend(part?);
+            answers.extend(part?);
         }
-        Ok(releases)
+        Ok(answers)
+    }
+}
+
+impl Mechanism for Exec {
+    fn guarantee(&self) -> Option<Guarantee> {
+        self.options.guarantee
+    }
+
+    /// Whether the command knows shows only when it is asked.
+    fn likelihood(&self) -> Option<&dyn Likelihood> {
+        Some(self)
+    }
+
+    fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {
+        let release = |answer: Answer<String>| answer.map_or_else(Release::failed, Release::of);
+        Ok(self.ask(batch)?.into_iter().map(release).collect())
+    }
+}
+
+impl Likelihood for Exec {
+    fn log_likelihood(&self, pairs: &[(&str, &str)]) -> Result<Vec<Answer<f64>>> {
+        self.ask(pairs)
     }
 }

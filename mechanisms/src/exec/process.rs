@@ -5,9 +5,10 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use teda_core::{Answer, Query};
+use teda_core::{Answer, Error, Result};
 
 use super::pipes::{self, Tail, wait_until};
+use super::question::Question;
 use super::{platform, protocol};
 
 /// How long a process may take to end by itself once its standard input is closed.
@@ -20,17 +21,20 @@ pub enum Fault {
     Ended,
     /// No answer came in time.
     Silent(Duration),
-    /// It wrote something that is no answer: what, as in "the process …".
-    Broken(String),
+    /// It wrote something that is no answer to what it was asked: what, as in "the process …".
+    Broken(Error),
 }
 
 /// How a process ended.
 pub struct End {
     /// As in "the process …".
-    pub what: String,
+    pub what: Error,
     /// The end of its standard error.
     pub stderr: String,
 }
+
+/// What one question's answer tells, with the question's place in its group.
+type Placed<Q> = (usize, Answer<<Q as Question>::Told>);
 
 /// A process that answers queries.
 pub struct Process {
@@ -89,12 +93,12 @@ impl Process {
 
     /// Gives it a group of queries, once it owes no answer. Ids go on from one group to the next: were
     /// they used again, a second answer that comes late would be taken for another query's first.
-    pub fn send<'a>(&mut self, group: impl Iterator<Item = Query<'a>>, epsilon: Option<f64>) {
+    pub fn send(&mut self, group: impl Iterator<Item = impl Question>, epsilon: Option<f64>) {
         self.first += self.pending.len() as u64;
         self.pending.clear();
         let mut lines = Vec::new();
-        for (query, id) in group.zip(self.first..) {
-            protocol::write(&query, id, epsilon, &mut lines);
+        for (question, id) in group.zip(self.first..) {
+            protocol::write(&question, id, epsilon, &mut lines);
             self.pending.push(true);
         }
         self.left = self.pending.len();
@@ -104,11 +108,15 @@ impl Process {
         }
     }
 
-    /// The next answer and its query's place in the group; `None` once all are answered.
+    /// The next answer and its place in the group, which was of this kind of questions; `None` once all are
+    /// answered.
     ///
     /// # Errors
     /// Where there will be no more answers.
-    pub fn receive(&mut self, timeout: Duration) -> Result<Option<(usize, Answer<String>)>, Fault> {
+    pub fn receive<Q: Question>(
+        &mut self,
+        timeout: Duration,
+    ) -> std::result::Result<Option<Placed<Q>>, Fault> {
         if self.left == 0 {
             return Ok(None);
         }
@@ -119,31 +127,37 @@ impl Process {
                 RecvTimeoutError::Timeout => Fault::Silent(timeout),
                 RecvTimeoutError::Disconnected => Fault::Ended,
             })?;
-        self.accept(&line).map(Some).map_err(|lack| {
-            Fault::Broken(format!("wrote '{}', which {lack}", protocol::shown(&line)))
+        self.accept::<Q>(&line).map(Some).map_err(|lack| {
+            let shown = protocol::shown(&line);
+            Fault::Broken(lack.map(|lack| format!("wrote '{shown}', which {lack}")))
         })
     }
 
     /// Takes an answer for the query that it names.
-    fn accept(&mut self, line: &[u8]) -> Result<(usize, Answer<String>), String> {
+    fn accept<Q: Question>(&mut self, line: &[u8]) -> Result<Placed<Q>> {
         if line.len() > protocol::LONGEST {
-            return Err(format!("is longer than {} bytes", protocol::LONGEST));
+            let most = protocol::LONGEST;
+            return Err(Error::failed(format!("is longer than {most} bytes")));
         }
-        let reply = protocol::read(line)?;
+        let fields = protocol::read(line).map_err(Error::failed)?;
         let asked = self.first + self.pending.len() as u64;
-        if reply.id >= asked {
-            return Err(format!(
+        if fields.id >= asked {
+            return Err(Error::failed(format!(
                 "has the id of no query: so far they are below {asked}"
-            ));
+            )));
         }
-        let place = reply.id.checked_sub(self.first).map(|place| place as usize);
+        let place = fields
+            .id
+            .checked_sub(self.first)
+            .map(|place| place as usize);
         let Some(place) = place.filter(|place| self.pending[*place]) else {
-            return Err("is a second answer to one query".to_owned());
+            return Err(Error::failed("is a second answer to one query"));
         };
+        let answer = Q::told(fields)?;
         self.pending[place] = false;
         self.left -= 1;
         self.answered = true;
-        Ok((place, reply.answer))
+        Ok((place, answer))
     }
 
     /// Lets it read no more: a well-behaved process ends then.
@@ -156,11 +170,11 @@ impl Process {
     pub fn end(mut self, fault: Fault) -> End {
         self.close();
         let what = match fault {
-            Fault::Ended => match self.wait() {
+            Fault::Ended => Error::failed(match self.wait() {
                 Some(status) => format!("ended ({status})"),
                 None => "closed its standard output".to_owned(),
-            },
-            Fault::Silent(time) => format!("gave no answer for {time:?}"),
+            }),
+            Fault::Silent(time) => Error::failed(format!("gave no answer for {time:?}")),
             Fault::Broken(what) => what,
         };
         self.kill();

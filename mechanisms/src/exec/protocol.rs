@@ -3,35 +3,36 @@
 use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::ser::{Formatter, Serializer};
-use teda_core::{Answer, Query, Seed};
+use teda_core::Seed;
+
+use super::question::Question;
 
 /// Bytes of an answer's line at most.
 pub const LONGEST: usize = 10_000_000;
 
-/// What a process must do, for messages.
-pub const EXPECTED: &str = "For each line that it reads, the process must write one line \
-     {\"id\":…,\"text\":\"…\"} (or {\"id\":…,\"error\":\"…\"}) with the same id, flush its standard output \
-     and go on to the next; all else belongs on standard error";
-
 /// A query as a process reads it.
 #[derive(Serialize)]
-struct Line<'a> {
-    id: u64,
-    text: &'a str,
-    epsilon: Option<f64>,
-    seed: u64,
+pub struct Line<'a> {
+    /// What tells it from the others.
+    pub id: u64,
+    /// The private text.
+    pub text: &'a str,
+    /// What it might have become, where that is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub release: Option<&'a str>,
+    /// Nominal ε.
+    pub epsilon: Option<f64>,
+    /// What all coins come from; 0 where none are tossed.
+    pub seed: u64,
 }
 
-/// Appends the line of `query`.
-pub fn write(query: &Query<'_>, id: u64, epsilon: Option<f64>, lines: &mut Vec<u8>) {
-    let line = Line {
-        id,
-        text: query.text,
-        epsilon,
-        seed: number(&query.seed),
-    };
-    line.serialize(&mut Serializer::with_formatter(&mut *lines, Ascii))
+/// Appends the line of `question`.
+pub fn write(question: &impl Question, id: u64, epsilon: Option<f64>, lines: &mut Vec<u8>) {
+    question
+        .line(id, epsilon)
+        .serialize(&mut Serializer::with_formatter(&mut *lines, Ascii))
         .expect("strings and numbers are JSON, and memory takes all bytes");
     lines.push(b'\n');
 }
@@ -66,42 +67,29 @@ impl Formatter for Ascii {
     }
 }
 
-/// An answer that was read.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Reply {
-    /// The id that it names.
-    pub id: u64,
-    /// The release, or why there is none.
-    pub answer: Answer<String>,
-}
-
 /// The fields of an answer; others are the process' own business.
-#[derive(Deserialize)]
-struct Fields {
-    id: u64,
-    text: Option<String>,
-    error: Option<String>,
+#[derive(Debug, Deserialize)]
+pub struct Fields {
+    /// The query's id.
+    pub id: u64,
+    /// A release.
+    pub text: Option<String>,
+    /// How likely one is: any value, since it means nothing in an answer that was to tell a release.
+    pub log_likelihood: Option<Value>,
+    /// Why nothing is told.
+    pub error: Option<String>,
 }
 
 /// Reads an answer.
 ///
 /// # Errors
 /// What is wrong with it, as in "the answer '…' …".
-pub fn read(line: &[u8]) -> Result<Reply, String> {
+pub fn read(line: &[u8]) -> Result<Fields, String> {
     // Fields could be read from an array as well.
     if !line.trim_ascii_start().starts_with(b"{") {
         return Err("is no JSON object".to_owned());
     }
-    let fields: Fields = serde_json::from_slice(line).map_err(|e| format!("is refused ({e})"))?;
-    let answer = match (fields.error, fields.text) {
-        (Some(reason), _) => Err(reason),
-        (None, Some(text)) => Ok(text),
-        (None, None) => return Err("has neither a text nor an error".to_owned()),
-    };
-    Ok(Reply {
-        id: fields.id,
-        answer,
-    })
+    serde_json::from_slice(line).map_err(|e| format!("is refused ({e})"))
 }
 
 /// The beginning of what a process wrote, fit for a terminal.
@@ -132,6 +120,8 @@ pub fn presentable(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use teda_core::Query;
+
     use super::*;
 
     fn line(text: &str, epsilon: Option<f64>) -> String {
@@ -153,13 +143,6 @@ mod tests {
         assert_eq!(value["seed"], number(&Seed::root(5)));
     }
 
-    #[test]
-    fn without_an_epsilon_it_is_null() {
-        let seed = number(&Seed::root(5));
-        let expected = format!("{{\"id\":7,\"text\":\"x\",\"epsilon\":null,\"seed\":{seed}}}\n");
-        assert_eq!(line("x", None), expected);
-    }
-
     /// Recorded results must never change: this number is part of the contract.
     #[test]
     fn seeds_are_pinned_and_exact_as_doubles() {
@@ -171,27 +154,6 @@ mod tests {
     const PINNED: u64 = 2_224_122_668_781_807;
 
     #[test]
-    fn answers_are_read_whatever_else_they_say() {
-        let read = |line: &str| read(line.as_bytes());
-        let reply = |id, answer| Ok(Reply { id, answer });
-        let text = |text: &str| Ok(text.to_owned());
-        assert_eq!(read(r#" {"text":"b","id":3,"x":[1]}"#), reply(3, text("b")));
-        assert_eq!(
-            read(r#"{"id":0,"text":"","error":null}"#),
-            reply(0, text(""))
-        );
-        let failed = Err("no".to_owned());
-        assert_eq!(
-            read(r#"{"id":1,"text":null,"error":"no"}"#),
-            reply(1, failed)
-        );
-        assert_eq!(
-            read(r#"{"id":1,"text":"\u0000\n\ud83d\ude00"}"#),
-            reply(1, text("\0\n😀"))
-        );
-    }
-
-    #[test]
     fn what_is_no_answer_is_refused() {
         for line in [
             "loading",
@@ -200,14 +162,15 @@ mod tests {
             "{\"id\":1",
             "{\"id\":1,\"text\":\"a\"} {}",
             "{\"id\":1,\"id\":1,\"text\":\"a\"}",
-            "{\"id\":1}",
-            "{\"id\":1,\"text\":null}",
             "{\"id\":1,\"text\":5}",
             "{\"id\":1,\"error\":{}}",
             "{\"id\":\"1\",\"text\":\"a\"}",
             "{\"id\":-1,\"text\":\"a\"}",
             "{\"text\":\"a\"}",
             "{\"id\":1,\"text\":\"\\ud800\"}",
+            "{\"id\":1,\"log_likelihood\":-Infinity}",
+            "{\"id\":1,\"log_likelihood\":NaN}",
+            "{\"id\":1,\"log_likelihood\":1e999}",
         ] {
             assert!(read(line.as_bytes()).is_err(), "{line}");
         }

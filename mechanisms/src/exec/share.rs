@@ -1,56 +1,52 @@
-//! One process' share of a batch: asked until every query has its release.
+//! One process' share of a batch: asked until every query has its answer.
 //!
 //! A process that ends or goes silent may owe many answers, and one text alone may be to blame. It is
 //! found by asking for the rest in ever smaller groups, and a query is given up only after a new
 //! process, asked nothing else, has failed on it as often as queries are tried. So whether a query fails
 //! depends on that query alone, not on what else was in its batch.
 
-use teda_core::{Answer, Error, Query, Release, Result};
+use teda_core::{Answer, Error, Result};
 
 use super::pool::{Place, Pool};
 use super::process::{End, Fault, Process};
+use super::question::Question;
 use super::{Options, protocol};
 
 /// Queries given up one after the other until the command counts as broken.
 const FAILED_IN_A_ROW: usize = 32;
 
 /// A share of a batch at work.
-pub struct Share<'a> {
+pub struct Share<'a, Q: Question> {
     options: &'a Options,
     pool: &'a Pool,
     place: Place<'a>,
-    batch: &'a [Query<'a>],
-    releases: Vec<Option<Release>>,
+    batch: &'a [Q],
+    answers: Vec<Option<Answer<Q::Told>>>,
     /// How often each query alone ended a new process.
     tries: Vec<usize>,
     /// What is still to be asked, the last first: numbers of queries that go to a process together.
     groups: Vec<Vec<usize>>,
 }
 
-impl<'a> Share<'a> {
+impl<'a, Q: Question> Share<'a, Q> {
     /// `batch`, to be asked in `place`.
-    pub fn new(
-        options: &'a Options,
-        pool: &'a Pool,
-        place: Place<'a>,
-        batch: &'a [Query<'a>],
-    ) -> Self {
+    pub fn new(options: &'a Options, pool: &'a Pool, place: Place<'a>, batch: &'a [Q]) -> Self {
         Self {
             options,
             pool,
             place,
             batch,
-            releases: vec![None; batch.len()],
+            answers: vec![None; batch.len()],
             tries: vec![0; batch.len()],
             groups: vec![(0..batch.len()).collect()],
         }
     }
 
-    /// One release a query, in order.
+    /// One answer a query, in order; of a query that was given up, why.
     ///
     /// # Errors
     /// Where the process breaks the protocol, or none answers anything; every call fails from then on.
-    pub fn run(mut self) -> Result<Vec<Release>> {
+    pub fn run(mut self) -> Result<Vec<Answer<Q::Told>>> {
         while let Some(group) = self.groups.pop() {
             self.pool.check()?;
             let mut process = self.process()?;
@@ -61,7 +57,7 @@ impl<'a> Share<'a> {
             }
         }
         self.pool.check()?;
-        Ok(self.releases.into_iter().flatten().collect())
+        Ok(self.answers.into_iter().flatten().collect())
     }
 
     /// The process that runs here, or a new one.
@@ -82,10 +78,10 @@ impl<'a> Share<'a> {
         process: &mut Process,
         group: &[usize],
     ) -> std::result::Result<(), Fault> {
-        let queries = group.iter().map(|number| self.batch[*number]);
-        process.send(queries, self.options.epsilon);
-        while let Some((place, answer)) = process.receive(self.options.timeout)? {
-            self.releases[group[place]] = Some(release(answer));
+        let questions = group.iter().map(|number| self.batch[*number]);
+        process.send(questions, self.options.epsilon);
+        while let Some((place, answer)) = process.receive::<Q>(self.options.timeout)? {
+            self.answers[group[place]] = Some(answer);
             self.pool.answered();
             if self.pool.check().is_err() {
                 break;
@@ -106,14 +102,15 @@ impl<'a> Share<'a> {
         let fruitless = !process.has_answered();
         let end = process.end(fault);
         if broken {
-            return Err(self.stop(&format!("the process {}", end.what), &end.stderr));
+            let what = end.what.map(|what| format!("the process {what}"));
+            return Err(self.stop(what, &end.stderr));
         }
         if fruitless {
             self.prove(&end)?;
         }
         let asked = group.len();
         let mut owed = group;
-        owed.retain(|number| self.releases[*number].is_none());
+        owed.retain(|number| self.answers[*number].is_none());
         if proven && owed.len() == asked {
             // It may have ended before it was asked: some programs answer once and are done.
             self.groups.push(owed);
@@ -142,13 +139,13 @@ impl<'a> Share<'a> {
             &format!("{count} processes in a row")
         };
         let what = format!("{processes} answered nothing: the last one {}", end.what);
-        Err(self.stop(&what, &end.stderr))
+        Err(self.stop(Error::failed(what), &end.stderr))
     }
 
-    /// A new process failed on query `number` alone: another try, or no release.
+    /// A new process failed on query `number` alone: another try, or no answer.
     ///
     /// # Errors
-    /// Where too many queries in a row have no release: then it is not for their texts.
+    /// Where too many queries in a row have no answer: then it is not for their texts.
     fn blame(&mut self, number: usize, end: &End) -> Result<()> {
         self.tries[number] += 1;
         let (tried, tries) = (self.tries[number], self.options.restarts + 1);
@@ -162,32 +159,28 @@ impl<'a> Share<'a> {
                 "{failed} texts in a row have no answer: the last process {}",
                 end.what
             );
-            return Err(self.stop(&what, &end.stderr));
+            return Err(self.stop(Error::failed(what), &end.stderr));
         }
         // The last line says what happened, as in a traceback.
         let last = end.stderr.lines().last().map_or(String::new(), |line| {
             format!(": {}", protocol::shown(line.as_bytes()))
         });
         let reason = format!("the process {} (try {tried} of {tries}){last}", end.what);
-        self.releases[number] = Some(Release::failed(reason));
+        self.answers[number] = Some(Err(reason));
         Ok(())
     }
 
     /// Ends every call from now on.
-    fn stop(&self, what: &str, stderr: &str) -> Error {
+    fn stop(&self, what: Error, stderr: &str) -> Error {
         let command = &self.options.command;
         let stderr = match stderr {
             "" => "It wrote nothing on standard error".to_owned(),
             text => format!("The end of its standard error:\n{text}"),
         };
-        let expected = protocol::EXPECTED;
-        let message = format!("'{command}': {what}. {expected}. {stderr}");
-        self.pool.stop(Error::failed(message))
+        let expected = Q::EXPECTED;
+        let message = |what: &str| format!("'{command}': {what}. {expected}. {stderr}");
+        self.pool.stop(what.map(message))
     }
-}
-
-fn release(answer: Answer<String>) -> Release {
-    answer.map_or_else(Release::failed, Release::of)
 }
 
 /// Smaller groups in which the query that ended the process is found; the last is asked first. Most

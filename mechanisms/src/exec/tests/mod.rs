@@ -3,6 +3,7 @@
 //! A query's line is itself an answer with fields to spare, so `cat` is the identity.
 
 mod failures;
+mod likelihoods;
 mod refusals;
 mod releases;
 

@@ -5,11 +5,11 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
-use teda_core::{Basis, Guarantee, Mechanism, Neighbours, Unit};
+use teda_core::{Basis, Guarantee, Likelihood, Mechanism, Neighbours, Unit};
 
 use super::super::protocol;
 use super::*;
-use crate::statistics::{assert_sampled, releases};
+use crate::statistics::{assert_sampled, probabilities, releases};
 
 #[test]
 fn answers_in_any_order_go_to_their_queries() {
@@ -182,7 +182,7 @@ fn whatever_the_shell_started_is_killed_with_it() {
     assert!(!mark.exists());
 }
 
-/// The template's releases follow randomised response's probabilities exactly.
+/// The template's releases follow randomised response's probabilities exactly, and it states these.
 #[test]
 fn the_python_template_is_randomised_response() {
     if Command::new("python3").arg("--version").output().is_err() {
@@ -207,14 +207,20 @@ fn the_python_template_is_randomised_response() {
     let e = 2_f64.exp();
     let probability = |text: &str| if text == "two é" { e } else { 1.0 } / (e + 3.0);
     let domain = ["one", "two é", "three", "four"];
-    let exact = domain.map(|text| (text.to_owned(), probability(text)));
+    let stated = probabilities(&template(Some(2.0)), &domain.map(str::to_owned), "two é");
+    for (text, stated) in &stated {
+        assert!((stated - probability(text)).abs() < 1e-15, "{text}");
+    }
     let counts = releases(&template(Some(2.0)), "two é", 20_000);
-    assert_sampled(&counts, &exact.into(), "randomised_response.py");
+    assert_sampled(&counts, &stated, "randomised_response.py");
 
     let elsewhere = vec!["elsewhere".to_owned()];
     let refused = template(Some(2.0)).rewrite(&queries(&elsewhere)).unwrap();
     let reason = refused[0].failure.clone().unwrap();
     assert!(reason.contains("no line of the file"), "{reason}");
+    let pairs = [("elsewhere", "one"), ("one", "elsewhere")];
+    let scored = template(Some(2.0)).log_likelihood(&pairs).unwrap();
+    assert_eq!(scored, [Ok(f64::NEG_INFINITY), Err(reason)]);
     let known = vec!["one".to_owned()];
     let error = template(None).rewrite(&queries(&known)).unwrap_err();
     assert!(error.to_string().contains("needs an epsilon"), "{error}");
