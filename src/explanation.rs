@@ -10,10 +10,7 @@ pub fn of(cell: &Cell, verdict: Verdict) -> String {
     let leak = number(cell.empirical_epsilon);
     let assured = assurance(cell);
     let claim = cell.claimed_epsilon.map(number).unwrap_or_default();
-    let texts = match cell.neighbours.as_str() {
-        "one-token" => "some pair of texts that differ in one token",
-        _ => "some pair of these texts",
-    };
+    let texts = between(cell);
     let shown = if cell.empirical_epsilon > 0.0 {
         format!("{assured} {who} leaks at least ε = {leak} between {texts}")
     } else {
@@ -39,6 +36,27 @@ pub fn of(cell: &Cell, verdict: Verdict) -> String {
         ),
         Verdict::NoClaim => format!("{shown}; between such texts it claims nothing"),
     }
+}
+
+/// The texts that a leak is between: the witness's own, where there is one.
+fn between(cell: &Cell) -> String {
+    let texts: Vec<String> = cell.witness_texts.iter().map(|text| quoted(text)).collect();
+    match (&texts[..], cell.neighbours.as_str()) {
+        ([first, second], _) => format!("{first} and {second}"),
+        ([others @ .., last], _) => format!("some pair of {} and {last}", others.join(", ")),
+        ([], "one-token") => "some pair of texts that differ in one token".to_owned(),
+        ([], _) => "some pair of these texts".to_owned(),
+    }
+}
+
+/// The beginning of a text in quotes, on one line and without anything that could steer a terminal.
+fn quoted(text: &str) -> String {
+    const CHARACTERS: usize = 60;
+    let mut beginning: String = text.chars().take(CHARACTERS).collect();
+    if beginning.len() < text.len() {
+        beginning.push('…');
+    }
+    format!("{beginning:?}")
 }
 
 /// How sure a bound is, by its estimator.
@@ -135,6 +153,7 @@ mod tests {
             verdict: verdict.name().into(),
             seconds: None,
             witness: None,
+            witness_texts: Vec::new(),
             explanation: String::new(),
         }
     }
@@ -153,6 +172,33 @@ mod tests {
             "its claim of 8300 is out of reach, since 500 trials can show 4.541 at most"
         ));
         assert!(say(0.02, None, Verdict::NoClaim).ends_with("it claims nothing"));
+    }
+
+    #[test]
+    fn a_witness_is_quoted_and_harmless() {
+        let say = |texts: &[&str]| {
+            let cell = Cell {
+                witness_texts: texts.iter().map(|text| (*text).to_owned()).collect(),
+                ..cell(1.5, Some(2.0), Verdict::Consistent)
+            };
+            of(&cell, Verdict::Consistent)
+        };
+        assert!(
+            say(&["play jazz", "was läuft"]).contains(" between \"play jazz\" and \"was läuft\", ")
+        );
+        assert!(say(&["a", "b", "c"]).contains(" between some pair of \"a\", \"b\" and \"c\", "));
+        let hostile = "\u{1b}[31m\r\n\u{9b}2J\u{202e}\u{2028}\"";
+        let said = say(&[hostile, "b"]);
+        assert!(
+            said.contains(r#"between "\u{1b}[31m\r\n\u{9b}2J\u{202e}\u{2028}\"" and"#),
+            "{said}"
+        );
+        assert!(!said.chars().any(char::is_control));
+        let long = say(&["é".repeat(61).as_str(), "é".repeat(60).as_str()]);
+        assert!(
+            long.contains(&format!("\"{0}…\" and \"{0}\"", "é".repeat(60))),
+            "{long}"
+        );
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub fn write(
     seconds: &[Option<f64>],
 ) -> Result<Vec<Cell>> {
     let kept = journal.map(trials::finish).transpose()?;
-    let cells = judge(&manifest.cells, counts, seconds)?;
+    let cells = judge(manifest, directory, counts, seconds)?;
     write_cells(directory, &cells)?;
     manifest.trials_sha256 = kept.map(|()| trials::sha256(directory)).transpose()?;
     manifest.status = Status::Complete;

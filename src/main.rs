@@ -26,6 +26,7 @@ mod table;
 mod tabulated;
 mod trial;
 mod until;
+mod witness;
 
 use std::process::ExitCode;
 

@@ -4,7 +4,7 @@ use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 
 use teda_core::{Error, Result};
-use teda_results::{Cell, Journal, Row, RunDir, Status, run_name, trials};
+use teda_results::{Cell, Journal, Row, RunDir, Status, run_name, texts, trials};
 
 use crate::stored::{self, Stored};
 use crate::{count, finish};
@@ -27,6 +27,12 @@ pub fn merge(runs: &[PathBuf], out: Option<&Path>) -> Result<(PathBuf, Vec<Cell>
     manifest.trials_sha256 = None;
     manifest.config = config.to_json()?;
     manifest.save(directory.path())?;
+    if let Some(sha256) = &manifest.texts_sha256 {
+        texts::write(
+            directory.path(),
+            &texts::read(&shards[0].directory, sha256)?,
+        )?;
+    }
     let mut journal = Journal::create(directory.path())?;
     let mut counts = count::begin(&manifest.cells, config.trials)?;
     let mut streams = shards
@@ -99,6 +105,7 @@ fn in_order(runs: &[PathBuf]) -> Result<Vec<Stored>> {
         let same = shard.config()?.unsharded() == config
             && shard.manifest.version == shards[0].manifest.version
             && shard.manifest.models == shards[0].manifest.models
+            && shard.manifest.texts_sha256 == shards[0].manifest.texts_sha256
             && shard.manifest.datasets == shards[0].manifest.datasets;
         if !same {
             return Err(Error::usage(format!(

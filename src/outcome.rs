@@ -1,31 +1,42 @@
 //! From a planned cell and its counts to a line of the result.
 
+use std::path::Path;
+
 use teda_core::estimator::{Level, binomial};
 use teda_core::{Privacy, Result, Verdict};
-use teda_results::{Cell, CellPlan};
+use teda_results::{Cell, CellPlan, Manifest};
 
 use crate::count::Count;
 use crate::explanation;
+use crate::witness::{self, Witness};
 
-/// The results of all cells, `[cells]` of each input.
+/// The results of all cells of the run in `directory`, `[cells]` of each input. They depend on what it stores
+/// alone, so that it can be judged again at any time.
 ///
 /// # Errors
-/// As for one cell.
-pub fn judge(plans: &[CellPlan], counts: &[Count], seconds: &[Option<f64>]) -> Result<Vec<Cell>> {
-    plans
+/// Usage, for a level that a plan should not hold; failed, where the run's texts cannot be read.
+pub fn judge(
+    manifest: &Manifest,
+    directory: &Path,
+    counts: &[Count],
+    seconds: &[Option<f64>],
+) -> Result<Vec<Cell>> {
+    let witnesses = witness::find(manifest, directory, counts)?;
+    let known = counts.iter().zip(seconds).zip(witnesses);
+    manifest
+        .cells
         .iter()
-        .zip(counts)
-        .zip(seconds)
-        .map(|((plan, count), seconds)| judge_cell(plan, count, *seconds))
+        .zip(known)
+        .map(|(plan, ((count, seconds), witness))| judge_cell(plan, count, *seconds, witness))
         .collect()
 }
 
-/// The cell's result. Depends on the plan and the counts alone, so that a stored run can be judged
-/// again at any time.
-///
-/// # Errors
-/// Usage, for a level that the plan should not hold.
-fn judge_cell(plan: &CellPlan, count: &Count, seconds: Option<f64>) -> Result<Cell> {
+fn judge_cell(
+    plan: &CellPlan,
+    count: &Count,
+    seconds: Option<f64>,
+    witness: Option<Witness>,
+) -> Result<Cell> {
     let level = Level::new(plan.alpha)?;
     let (tally, bound) = (&count.tally, count.evidence.bound());
     let claim = plan.claimed_epsilon.map(|epsilon| Privacy {
@@ -56,10 +67,8 @@ fn judge_cell(plan: &CellPlan, count: &Count, seconds: Option<f64>) -> Result<Ce
         claimed_epsilon: plan.claimed_epsilon,
         verdict: verdict.name().to_owned(),
         seconds,
-        witness: count.evidence.witness().map(|texts| {
-            let numbers: Vec<String> = texts.iter().map(u32::to_string).collect();
-            numbers.join("+")
-        }),
+        witness: witness.as_ref().map(Witness::numbers),
+        witness_texts: witness.map(|witness| witness.texts).unwrap_or_default(),
         explanation: String::new(),
     };
     cell.explanation = explanation::of(&cell, verdict);

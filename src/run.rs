@@ -9,7 +9,8 @@ use rayon::prelude::*;
 use teda_core::{Attack, Error, Mechanism, Result};
 use teda_datasets::Dataset;
 use teda_results::{
-    Cell, CellPlan, DatasetRecord, Journal, Manifest, RunDir, Status, rfc3339_utc, run_name, trials,
+    Cell, CellPlan, DatasetRecord, Journal, Manifest, RunDir, Status, rfc3339_utc, run_name, texts,
+    trials,
 };
 
 use crate::config::{Config, Keep};
@@ -195,6 +196,8 @@ impl Prepared {
             .iter()
             .map(|s| (!resumed).then_some(*s))
             .collect();
+        let lists: Vec<&[String]> = self.plan.corpora.iter().map(|c| &c.texts[..]).collect();
+        manifest.texts_sha256 = Some(texts::write(directory, &lists)?);
         let cells = finish::write(directory, journal, &mut manifest, &state.counts, &seconds)?;
         Ok(Ended::Complete(directory.to_owned(), cells))
     }
@@ -345,6 +348,7 @@ fn cell_plans(config: &Config, plan: &Plan) -> Vec<CellPlan> {
             guarantee: series.mechanism.guarantee(),
             claimed_epsilon: series.claim.map(|claim| claim.epsilon),
             claimed_delta: series.claim.map(|claim| claim.delta),
+            texts: Some(series.corpus as u32),
         })
         .collect()
 }

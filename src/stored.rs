@@ -69,7 +69,7 @@ impl Stored {
         for row in trials::rows(&self.directory)? {
             count::add(&mut counts, &row?).map_err(|e| e.context(self.directory.display()))?;
         }
-        judge(&self.manifest.cells, &counts, &self.seconds())
+        judge(&self.manifest, &self.directory, &counts, &self.seconds())
     }
 
     /// What each cell took, as the run's result says (rows do not hold it); one entry a cell.

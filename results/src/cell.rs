@@ -1,8 +1,8 @@
 //! One line of a result: a cell of the audit with its bound.
 //!
 //! # Schema
-//! The fields and their order are the JSON contract `teda.audit/1` and the columns of `cells.csv`;
-//! scripts rely on both.
+//! The fields and their order are the JSON contract `teda.audit/1` and the columns of `cells.csv`, which has no
+//! `witness_texts`; scripts rely on both.
 
 use crate::number;
 use serde::{Deserialize, Serialize};
@@ -60,6 +60,9 @@ pub struct Cell {
     /// Numbers of the candidate texts that show the bound, where single ones do, with `+` between them.
     #[serde(default)]
     pub witness: Option<String>,
+    /// These texts themselves, in the same order; left out where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub witness_texts: Vec<String>,
     /// What the verdict says, in one sentence for people who are not statisticians.
     #[serde(default)]
     pub explanation: String,
@@ -117,6 +120,7 @@ impl Cell {
             claimed_epsilon: Some(2.0),
             verdict: "consistent".into(),
             witness: None,
+            witness_texts: Vec::new(),
             explanation: "it holds".into(),
             seconds: Some(41.2),
         }
@@ -147,6 +151,21 @@ mod tests {
         for field in ["epsilon", "epsilon_unit", "claimed_epsilon"] {
             assert!(text.contains(&format!("\"{field}\":null")), "{text}");
         }
+    }
+
+    #[test]
+    fn the_texts_of_a_witness_are_a_list() {
+        let cell = Cell {
+            witness: Some("0+2".into()),
+            witness_texts: vec!["a \"b\"".into(), "c".into()],
+            ..Cell::example()
+        };
+        let text = serde_json::to_string(&cell).unwrap();
+        assert!(
+            text.contains(r#""witness":"0+2","witness_texts":["a \"b\"","c"],"explanation""#),
+            "{text}"
+        );
+        assert_eq!(serde_json::from_str::<Cell>(&text).unwrap(), cell);
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! What a run leaves behind.
 //!
 //! A run directory holds `manifest.json` ([`Manifest`]), `trials.jsonl` while the run goes on
-//! ([`Journal`]) and `trials.parquet` once it is done ([`trials`]), `cells.csv` ([`cells_csv`]) and
-//! `result.json` ([`Document`]). [`RunDir`] names the directory and keeps a second process out.
+//! ([`Journal`]) and `trials.parquet` once it is done ([`trials`]) with `texts.parquet` ([`texts`]), `cells.csv`
+//! ([`cells_csv`]) and `result.json` ([`Document`]). [`RunDir`] names the directory and keeps a second process out.
 
 mod atomic;
 mod cell;
 pub mod cells_csv;
+mod checksum;
 mod document;
 mod journal;
 mod manifest;
@@ -14,6 +15,7 @@ mod number;
 mod parquet;
 mod row;
 mod rundir;
+pub mod texts;
 mod timestamp;
 pub mod trials;
 

@@ -45,6 +45,9 @@ pub struct Manifest {
     pub cells: Vec<CellPlan>,
     /// SHA-256 of the finished run's `trials.parquet`, in hexadecimal; none before.
     pub trials_sha256: Option<String>,
+    /// SHA-256 of the finished run's `texts.parquet`; none before, and for a run that has none.
+    #[serde(default)]
+    pub texts_sha256: Option<String>,
 }
 
 /// How far a run came.
@@ -146,6 +149,10 @@ pub struct CellPlan {
     pub claimed_epsilon: Option<f64>,
     /// δ that goes with `claimed_epsilon`.
     pub claimed_delta: Option<f64>,
+    /// The list of `texts.parquet` that the candidates of its rows are numbers of; none for a run that has no
+    /// such file.
+    #[serde(default)]
+    pub texts: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -172,6 +179,7 @@ impl Manifest {
             machine: Machine::current(),
             cells: Vec::new(),
             trials_sha256: None,
+            texts_sha256: None,
         }
     }
 
@@ -266,6 +274,7 @@ mod tests {
                 }),
                 claimed_epsilon: Some(0.1),
                 claimed_delta: Some(0.0),
+                texts: Some(0),
             }],
             ..Manifest::new(
                 "0.1.0",

@@ -270,7 +270,7 @@ impl Iterator for Rows {
 }
 
 /// Runs polars on a file that may be damaged: it panics on some damage, which is an error here.
-fn caught<T>(read: impl FnOnce() -> PolarsResult<T>) -> PolarsResult<T> {
+pub(crate) fn caught<T>(read: impl FnOnce() -> PolarsResult<T>) -> PolarsResult<T> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(polars_err!(ComputeError: "the Parquet reader gave up")))
 }

@@ -4,12 +4,9 @@
 //! Parquet file cannot; when it is done they become `trials.parquet`. The journal is removed last:
 //! whenever a process is killed, one of the two holds all rows.
 
-use crate::{Journal, Row, Rows, Writer, atomic, journal, parquet};
-use sha2::{Digest, Sha256};
+use crate::{Journal, Row, Rows, Writer, atomic, checksum, journal, parquet};
 use std::fs;
-use std::io::Read;
 use std::path::Path;
-use teda_core::digest::hexadecimal;
 use teda_core::{Error, Result};
 
 /// Turns the journal into `trials.parquet`, in constant memory, and removes it.
@@ -32,25 +29,12 @@ pub fn finish(mut journal: Journal) -> Result<()> {
     fs::remove_file(&path).map_err(|e| atomic::failed(&path, "cannot remove", &e))
 }
 
-/// SHA-256 of `trials.parquet`, in hexadecimal: what tells a changed file from the one that was
-/// written, since Parquet itself reads most changed bytes without complaint.
+/// SHA-256 of `trials.parquet`, in hexadecimal.
 ///
 /// # Errors
 /// Failed, if the file cannot be read.
 pub fn sha256(dir: &Path) -> Result<String> {
-    let path = dir.join(parquet::FILE);
-    let failed = |e| atomic::failed(&path, "cannot read", &e);
-    let mut file = fs::File::open(&path).map_err(failed)?;
-    let mut hash = Sha256::new();
-    let mut block = vec![0; 1 << 16];
-    loop {
-        let read = file.read(&mut block).map_err(failed)?;
-        if read == 0 {
-            break;
-        }
-        hash.update(&block[..read]);
-    }
-    Ok(hexadecimal(&hash.finalize()))
+    checksum::sha256(&dir.join(parquet::FILE))
 }
 
 /// Opens the rows of an earlier run to go on with them, after handing each to `each`.

@@ -139,28 +139,83 @@ fn estimators_that_do_not_fit_are_refused() {
     }
 }
 
-/// The set that shows the most is named, and its bound pays for having been chosen.
+/// The set that shows the most is named by its texts, in one piece or in parts, at once or from the stored
+/// run, and its bound pays for having been chosen.
 #[test]
 fn the_worst_pair_is_named() {
     let sandbox = Sandbox::new();
+    let small = ["--mech", "krr", "--epsilon", "2", "--trials", "20000"];
+    let audit = |estimator: &str, out: &str, more: &[&str]| {
+        let data = ["audit", "--lambda", "0", "--dataset", "categories:3"];
+        let how = ["--quiet", "--estimator", estimator, "--out", out];
+        sandbox.stdout(&[&data[..], &small, &how, more].concat())
+    };
     for estimator in ["worst-pair", "worst-pair-split"] {
-        let cell = &sandbox.cells(&[
-            "audit",
-            "--mech",
-            "krr",
-            "--dataset",
-            "categories:3",
-            "--lambda",
-            "0",
-            "--epsilon",
-            "2",
-            "--trials",
-            "20000",
-            "--estimator",
-            estimator,
-        ])[0];
+        let table = audit(estimator, estimator, &[]);
+        let stored: serde_json::Value =
+            serde_json::from_slice(&sandbox.bytes(estimator, "result.json")).unwrap();
+        let cell = &stored["cells"][0];
         let bound = number(cell, "empirical_epsilon");
         assert!((0.5..2.0).contains(&bound), "{cell}");
-        assert!(cell["witness"].as_str().unwrap().contains('+'), "{cell}");
+        let numbers = cell["witness"].as_str().unwrap().split('+');
+        let texts: Vec<String> = numbers
+            .map(|number| format!("category {}", number.parse::<u32>().unwrap() + 1))
+            .collect();
+        assert_eq!(cell["witness_texts"], serde_json::json!(texts));
+        let said = format!("between {:?} and {:?}", texts[0], texts[1]);
+        assert!(table.contains(&said), "{table}");
+        let csv = ["report", estimator, "--format", "csv"];
+        assert!(sandbox.stdout(&csv).contains(&said.replace('"', "\"\"")));
+        assert_eq!(sandbox.stdout(&["report", estimator]), table);
+    }
+    let table = audit("worst-pair", "whole", &[]);
+    audit("worst-pair", "part1", &["--shard", "1/2"]);
+    audit("worst-pair", "part2", &["--shard", "2/2"]);
+    let merged = sandbox.stdout(&["merge", "part2", "part1", "--out", "merged"]);
+    assert_eq!(merged, table);
+    assert_eq!(sandbox.stdout(&["report", "merged"]), table);
+    // The texts are there whatever the estimator was.
+    audit("teda", "pooled", &[]);
+    let report = ["report", "pooled", "--estimator", "worst-pair", "--out"];
+    let again = sandbox.stdout(&[&report[..], &["again"]].concat());
+    assert_eq!(again, table);
+    let kept = sandbox.path("pooled").join("texts.parquet");
+    std::fs::write(&kept, "changed").unwrap();
+    let refused = sandbox.run(&[&report[..], &["never"]].concat());
+    assert_eq!(refused.status.code(), Some(1));
+    let error = text(&refused.stderr);
+    assert!(error.contains("texts.parquet: not the file"), "{error}");
+}
+
+/// Texts that were derived for each k are quoted from the list of their own cell.
+#[test]
+fn a_witness_of_derived_texts_is_quoted_as_it_was_drawn() {
+    let cells = Sandbox::new().cells(&[
+        "audit",
+        "--mech",
+        "identity",
+        "--neighbours",
+        "one-token",
+        "--limit",
+        "2",
+        "--k",
+        "2,3",
+        "--trials",
+        "400",
+        "--estimator",
+        "worst-pair",
+    ]);
+    for (cell, k) in cells.iter().zip([2, 3]) {
+        let texts: Vec<Vec<&str>> = cell["witness_texts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|text| text.as_str().unwrap().split(' ').collect())
+            .collect();
+        assert_eq!(texts.len(), k, "{cell}");
+        for other in &texts[1..] {
+            let pairs = texts[0].iter().zip(other);
+            assert_eq!(pairs.filter(|(a, b)| a != b).count(), 1, "{cell}");
+        }
     }
 }

@@ -1,0 +1,68 @@
+//! The candidate texts that show a bound, where single ones do.
+
+use std::path::Path;
+
+use teda_core::{Error, Result};
+use teda_results::{CellPlan, Manifest, texts};
+
+use crate::count::Count;
+
+/// The witness of a cell.
+pub struct Witness {
+    /// Numbers of the texts, as the rows have them.
+    numbers: Vec<u32>,
+    /// What they say, in the same order; empty for a run that kept no texts.
+    pub texts: Vec<String>,
+}
+
+impl Witness {
+    /// The numbers with `+` between them.
+    #[must_use]
+    pub fn numbers(&self) -> String {
+        let numbers: Vec<String> = self.numbers.iter().map(u32::to_string).collect();
+        numbers.join("+")
+    }
+}
+
+/// The witness of each cell of the run in `directory`, with its texts as the run kept them.
+///
+/// # Errors
+/// Failed, where the texts cannot be read or are not those of the run.
+pub fn find(
+    manifest: &Manifest,
+    directory: &Path,
+    counts: &[Count],
+) -> Result<Vec<Option<Witness>>> {
+    let numbers: Vec<Option<Vec<u32>>> = counts
+        .iter()
+        .map(|count| count.evidence.witness())
+        .collect();
+    // All texts of a run may be many: they are read where they are needed.
+    let lists = match &manifest.texts_sha256 {
+        Some(sha256) if numbers.iter().any(Option::is_some) => texts::read(directory, sha256)?,
+        _ => Vec::new(),
+    };
+    let witness = |(plan, numbers): (&CellPlan, Option<Vec<u32>>)| {
+        let Some(numbers) = numbers else {
+            return Ok(None);
+        };
+        let texts = match plan.texts.filter(|_| !lists.is_empty()) {
+            Some(list) => said(&lists, list, &numbers).ok_or_else(|| {
+                Error::failed(format!(
+                    "{}: texts.parquet does not fit manifest.json: they were changed or belong to another run",
+                    directory.display()
+                ))
+            })?,
+            None => Vec::new(),
+        };
+        Ok(Some(Witness { numbers, texts }))
+    };
+    manifest.cells.iter().zip(numbers).map(witness).collect()
+}
+
+/// The texts of a list that have these numbers.
+fn said(lists: &[Vec<String>], list: u32, numbers: &[u32]) -> Option<Vec<String>> {
+    let list = lists.get(list as usize)?;
+    let text = |number: &u32| list.get(*number as usize).cloned();
+    numbers.iter().map(text).collect()
+}
