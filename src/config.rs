@@ -8,12 +8,12 @@ use std::path::Path;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use teda_core::estimator::{self, Design, Level, Needs};
-use teda_core::{Error, Result, Settings};
+use teda_core::{Error, Neighbours, Result, Settings};
 use teda_datasets::Request;
 use teda_mechanisms::registry as mechanisms;
 use teda_results::Manifest;
 
-use crate::outside;
+use crate::outside::{self, RELEASES};
 use crate::until::Until;
 
 /// An audit's configuration. Lists span the grid of cells.
@@ -39,7 +39,7 @@ pub struct Config {
     /// Sampling temperatures of the candidate sets.
     pub lambdas: Vec<f64>,
     /// The pairs of texts that are told apart.
-    pub neighbours: teda_core::Neighbours,
+    pub neighbours: Neighbours,
     /// Trials of every cell, over all shards.
     pub trials: u64,
     /// Two-sided confidence level.
@@ -173,10 +173,13 @@ impl Config {
             self.settings(self.entry(name)?)?;
         }
         self.every_setting_is_somebodys()?;
-        let outside = |name: &String| name.starts_with(outside::EXEC);
+        if self.recorded().is_some() {
+            self.refuse_unrecorded()?;
+        }
+        let outside = |name: &String| outside::is_outside(name);
         if self.claim.is_some() && !self.mechanisms.iter().any(outside) {
             return Err(Error::usage(
-                "--claim states what a mechanism from outside (exec:…) promises; what the others promise stands in their files (`teda list mechanisms`)",
+                "--claim states what a mechanism from outside (exec:…, --releases) promises; what the others promise stands in their files (`teda list mechanisms`)",
             ));
         }
         for (kind, list) in [("mechanism", &self.mechanisms), ("attack", &self.attacks)] {
@@ -195,6 +198,24 @@ impl Config {
     /// Usage, for an unknown name or a claim that is none.
     pub fn entry(&self, name: &str) -> Result<&'static mechanisms::Entry> {
         outside::entry(name, self.claim.as_deref(), self.epsilons.is_some())
+    }
+
+    /// The file of recorded releases, where the audit is of one.
+    #[must_use]
+    pub fn recorded(&self) -> Option<&Path> {
+        let name = self.mechanisms.iter().find_map(|name| name.strip_prefix(RELEASES));
+        name.map(Path::new)
+    }
+
+    /// What cannot be chosen any more where releases are there already.
+    fn refuse_unrecorded(&self) -> Result<()> {
+        let alone = self.mechanisms.len() == 1 && self.datasets.is_empty();
+        if alone && self.lambdas == [0.0] && self.neighbours == Neighbours::AnyTexts {
+            return Ok(());
+        }
+        Err(Error::usage(
+            "recorded releases come with their texts, and candidates are drawn among those uniformly: give --releases FILE, and no other mechanism, data set, lambda or neighbours",
+        ))
     }
 
     /// The parameter values of one mechanism: of `--preset` and `--set` what it declares.

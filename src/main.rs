@@ -19,6 +19,7 @@ mod outside;
 mod plan;
 mod plot;
 mod progress;
+mod recorded;
 mod run;
 mod selftest;
 mod stored;

@@ -1,15 +1,20 @@
-//! Mechanisms from outside by name: `exec:COMMAND`, with the claim that its user states.
+//! Mechanisms from outside by name: `exec:COMMAND`, and `releases:FILE` that they made, with the claim that
+//! their user states.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-use teda_core::{Basis, Error, Guarantee, Mechanism, Neighbours, Result, Unit};
-use teda_mechanisms::registry::{self, Entry, Kind, Rewriter};
-use teda_mechanisms::{Exec, ExecOptions};
+use teda_core::{
+    Basis, Error, Guarantee, Mechanism, Neighbours, Query, Release, Result, Settings, Unit,
+};
+use teda_mechanisms::registry::{self, Build, Entry, Kind, Rewriter};
+use teda_mechanisms::{Context, Exec, ExecOptions};
 
 /// What a name begins with where a command follows.
 pub const EXEC: &str = "exec:";
+/// What a name begins with where a file of recorded releases follows.
+pub const RELEASES: &str = "releases:";
 
 /// How often a query that ends its process is tried again.
 const RESTARTS: usize = 2;
@@ -116,16 +121,21 @@ impl Claim {
     }
 }
 
-/// The entry called `name`: of the registry, or of a command. `claim` is the latter's; `has_epsilon` says
-/// whether it is run at nominal ε.
+/// Whether `name` is of a mechanism from outside.
+pub fn is_outside(name: &str) -> bool {
+    name.starts_with(EXEC) || name.starts_with(RELEASES)
+}
+
+/// The entry called `name`: of the registry, or of a mechanism from outside. `claim` is the latter's;
+/// `has_epsilon` says whether it is run at nominal ε.
 ///
 /// # Errors
 /// Usage, for an unknown name or a claim that is none.
 pub fn entry(name: &str, claim: Option<&str>, has_epsilon: bool) -> Result<&'static Entry> {
-    let Some(command) = name.strip_prefix(EXEC) else {
+    if !is_outside(name) {
         return registry::entry(name);
-    };
-    // Entries live as long as the process; one is made for each command and claim.
+    }
+    // Entries live as long as the process; one is made for each name and claim.
     static KNOWN: Mutex<Option<HashMap<String, &'static Entry>>> = Mutex::new(None);
     let claim = claim.map(Claim::parse).transpose()?;
     let key = format!("{name}\n{claim:?}\n{has_epsilon}");
@@ -134,14 +144,46 @@ pub fn entry(name: &str, claim: Option<&str>, has_epsilon: bool) -> Result<&'sta
     if let Some(entry) = known.get(&key) {
         return Ok(entry);
     }
-    let entry = &*Box::leak(Box::new(command_entry(name, command, claim, has_epsilon)));
+    let entry = &*Box::leak(Box::new(outside_entry(name, claim, has_epsilon)));
     known.insert(key, entry);
     Ok(entry)
 }
 
-fn command_entry(name: &str, command: &str, claim: Option<Claim>, has_epsilon: bool) -> Entry {
-    let command = command.to_owned();
-    let build = move |_: &_, epsilon: f64, _: &_| -> Result<Box<dyn Mechanism>> {
+fn outside_entry(name: &str, claim: Option<Claim>, has_epsilon: bool) -> Entry {
+    let (summary, build): (_, Box<Build>) = match name.strip_prefix(EXEC) {
+        Some(command) => (
+            "a command that answers queries, one JSON object a line",
+            Box::new(build_command(command.to_owned(), claim, has_epsilon)),
+        ),
+        None => (
+            "releases that were made earlier",
+            Box::new(move |_, epsilon, _| {
+                let epsilon = has_epsilon.then_some(epsilon);
+                let guarantee = claim.map(|claim| claim.guarantee(epsilon)).transpose()?;
+                Ok(Box::new(Recorded { guarantee }))
+            }),
+        ),
+    };
+    Entry {
+        name: String::leak(name.to_owned()),
+        summary,
+        source: "from outside",
+        kind: Kind::Outside,
+        unit: has_epsilon.then_some(Unit::Text),
+        grid: &[],
+        parameters: &[],
+        presets: &[],
+        rewriter: Rewriter::Nothing,
+        build: Box::leak(build),
+    }
+}
+
+fn build_command(
+    command: String,
+    claim: Option<Claim>,
+    has_epsilon: bool,
+) -> impl Fn(&Context, f64, &Settings) -> Result<Box<dyn Mechanism>> {
+    move |_, epsilon, _| {
         let epsilon = has_epsilon.then_some(epsilon);
         let pace = Pace::get();
         Ok(Box::new(Exec::new(ExecOptions {
@@ -152,18 +194,23 @@ fn command_entry(name: &str, command: &str, claim: Option<Claim>, has_epsilon: b
             epsilon,
             guarantee: claim.map(|claim| claim.guarantee(epsilon)).transpose()?,
         })?))
-    };
-    Entry {
-        name: String::leak(name.to_owned()),
-        summary: "a command that answers queries, one JSON object a line",
-        source: "from outside",
-        kind: Kind::Outside,
-        unit: has_epsilon.then_some(Unit::Text),
-        grid: &[],
-        parameters: &[],
-        presets: &[],
-        rewriter: Rewriter::Nothing,
-        build: Box::leak(Box::new(build)),
+    }
+}
+
+/// A mechanism of which there is nothing but what it released.
+struct Recorded {
+    guarantee: Option<Guarantee>,
+}
+
+impl Mechanism for Recorded {
+    fn guarantee(&self) -> Option<Guarantee> {
+        self.guarantee
+    }
+
+    fn rewrite(&self, _: &[Query<'_>]) -> Result<Vec<Release>> {
+        Err(Error::usage(
+            "recorded releases are all there is of this mechanism: it rewrites no other text",
+        ))
     }
 }
 

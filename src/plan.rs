@@ -18,6 +18,7 @@ use teda_mechanisms::registry::Entry;
 use crate::config::Config;
 use crate::models::Models;
 use crate::neighbours::OneToken;
+use crate::recorded::Layout;
 
 /// A data set with what every cell on it shares.
 pub struct Corpus {
@@ -96,6 +97,16 @@ fn embed(texts: &[String], encoder: &dyn Encoder) -> Result<Arc<Array2<f32>>> {
     Ok(Arc::new(encoder.encode(&texts)?))
 }
 
+/// Where the candidate sets of a series come from.
+pub enum Sets {
+    /// Transition sampling over the texts of the corpus.
+    Sampled,
+    /// The corpus holds whole sets and no single texts; one of them is drawn.
+    Given,
+    /// Sets and releases are those of a recording.
+    Recorded(Layout),
+}
+
 /// One line of releases: a mechanism at one ε on one data set with one way of drawing candidates.
 pub struct Series {
     /// Index of the data set.
@@ -110,8 +121,8 @@ pub struct Series {
     pub k: usize,
     /// Sampling temperature of the sets.
     pub lambda: f64,
-    /// Whether the corpus holds whole sets, one of which is drawn, and no single texts.
-    pub in_sets: bool,
+    /// Where candidate sets come from.
+    pub sets: Sets,
     /// Whether trials hold how likely their releases are under the mechanism.
     pub white_box: bool,
     /// What the mechanism claims between the texts of this audit.
@@ -128,6 +139,8 @@ pub struct Plan {
     pub series: Vec<Series>,
     /// Attacks by name.
     pub attacks: Vec<String>,
+    /// What else the user should know, one line each.
+    pub notes: Vec<String>,
 }
 
 impl Plan {
@@ -160,6 +173,7 @@ impl Plan {
             corpora: stages.corpora,
             series,
             attacks: config.attacks.clone(),
+            notes: Vec::new(),
         })
     }
 
@@ -282,26 +296,11 @@ impl<'a> Build<'a> {
         let mechanism = self
             .entry
             .instance(&self.context, epsilon, &self.settings)?;
-        let white_box = self.config.white_box()?;
-        if white_box && mechanism.likelihood().is_none() {
-            return Err(Error::usage(format!(
-                "'{}' cannot say how likely a release is, which the attack 'likelihood-ratio' and the white-box estimators need: take others for it",
-                self.entry.name
-            )));
-        }
-        let gaussian = estimator::named(&self.config.estimator)?.needs == Needs::Gaussian;
-        if gaussian && !mechanism.is_gaussian() {
-            return Err(Error::usage(format!(
-                "'{}' is not declared Gaussian, and on other mechanisms the estimator '{}' claims more than is true: take another estimator for it",
-                self.entry.name, self.config.estimator
-            )));
-        }
+        refuse_unfit(self.config, self.entry, &*mechanism)?;
         let count = || range_of(&*mechanism, &self.corpus.texts);
         let lengths = *self.lengths.get_or_init(count);
         let neighbours = self.config.neighbours;
-        let claim = mechanism
-            .guarantee()
-            .and_then(|g| g.between(neighbours, lengths));
+        let claim = between(self.config, &*mechanism, lengths);
         // The path says what is drawn and nothing about the rest of the grid, so that a cell's
         // numbers do not change when another cell is added.
         let values: Vec<String> = self
@@ -328,12 +327,46 @@ impl<'a> Build<'a> {
             epsilon,
             k,
             lambda,
-            in_sets: neighbours == Neighbours::OneToken,
-            white_box,
+            sets: match neighbours {
+                Neighbours::OneToken => Sets::Given,
+                _ => Sets::Sampled,
+            },
+            white_box: self.config.white_box()?,
             claim,
             seed,
         })
     }
+}
+
+/// What a mechanism claims between the texts of this audit.
+pub fn between(
+    config: &Config,
+    mechanism: &dyn Mechanism,
+    lengths: Option<Lengths>,
+) -> Option<Privacy> {
+    mechanism.guarantee()?.between(config.neighbours, lengths)
+}
+
+/// Refuses a mechanism that the attacks or the estimator of a run cannot judge.
+///
+/// # Errors
+/// Usage, with what to take instead.
+pub fn refuse_unfit(config: &Config, entry: &Entry, mechanism: &dyn Mechanism) -> Result<()> {
+    let white_box = config.white_box()?;
+    if white_box && mechanism.likelihood().is_none() {
+        return Err(Error::usage(format!(
+            "'{}' cannot say how likely a release is, which the attack 'likelihood-ratio' and the white-box estimators need: take others for it",
+            entry.name
+        )));
+    }
+    let gaussian = estimator::named(&config.estimator)?.needs == Needs::Gaussian;
+    if gaussian && !mechanism.is_gaussian() {
+        return Err(Error::usage(format!(
+            "'{}' is not declared Gaussian, and on other mechanisms the estimator '{}' claims more than is true: take another estimator for it",
+            entry.name, config.estimator
+        )));
+    }
+    Ok(())
 }
 
 /// The range of the texts' lengths in the mechanism's units, where it counts any.

@@ -15,11 +15,10 @@ use teda_results::{
 
 use crate::config::{Config, Keep};
 use crate::driver::{Driver, State};
-use crate::finish;
 use crate::models::{self, Access, Models};
 use crate::plan::{Corpus, Plan, Series};
 use crate::progress::Progress;
-use crate::trial;
+use crate::{finish, recorded, trial};
 
 /// Trials a thread that a cost is estimated from: few, because a trial can take a second.
 const TIMED_TRIALS: u64 = 8;
@@ -58,15 +57,17 @@ impl Prepared {
     pub fn new(config: Config, access: &Access) -> Result<Self> {
         config.validate()?;
         let models = Models::load(&config, access)?;
-        let corpora = config
-            .datasets
-            .iter()
-            .map(|request| {
-                let dataset = teda_datasets::load(request, &mut std::io::stdin())?;
-                Corpus::new(dataset, &*models.encoder)
-            })
-            .collect::<Result<_>>()?;
-        let plan = Plan::new(&config, corpora, &models)?;
+        let plan = match config.recorded() {
+            Some(path) => recorded::plan(&config, path, &models)?,
+            None => {
+                let load = |request| {
+                    let dataset = teda_datasets::load(request, &mut std::io::stdin())?;
+                    Corpus::new(dataset, &*models.encoder)
+                };
+                let corpora = config.datasets.iter().map(load).collect::<Result<_>>()?;
+                Plan::new(&config, corpora, &models)?
+            }
+        };
         Ok(Self {
             config,
             models,
@@ -102,7 +103,8 @@ impl Prepared {
         let time = |series: &Series| {
             let started = Instant::now();
             (0..batches).into_par_iter().try_for_each(|batch| {
-                let numbers = trials.start + batch * sample..trials.start + (batch + 1) * sample;
+                let first = (trials.start + batch * sample).min(trials.end);
+                let numbers = first..(first + sample).min(trials.end);
                 let corpus = &self.plan.corpora[series.corpus];
                 trial::run(series, corpus, &attacks[series.corpus], numbers).map(|_| ())
             })?;

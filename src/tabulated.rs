@@ -14,7 +14,7 @@ use teda_core::estimator::Observed;
 use teda_core::sampling::TransitionSampler;
 use teda_core::{Answer, Attack, Categorical, Observation, Release, Result, Role};
 
-use crate::plan::{Corpus, Series};
+use crate::plan::{Corpus, Series, Sets};
 use crate::trial;
 
 /// Observations of a table at most: it is made at once and stays in the cache.
@@ -65,7 +65,8 @@ impl<'a> Tabulated<'a> {
         let places = u32::try_from(series.k + 1)
             .ok()
             .and_then(|digits| texts.checked_pow(digits))
-            .filter(|places| *places <= MOST && sampler.is_uniform() && !series.in_sets);
+            .filter(|places| *places <= MOST && sampler.is_uniform())
+            .filter(|_| matches!(series.sets, Sets::Sampled));
         let mechanism = series.mechanism.categorical();
         let (Some(mechanism), Some(places)) = (mechanism, places) else {
             return Ok(None);

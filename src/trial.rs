@@ -3,7 +3,7 @@
 use teda_core::sampling::TransitionSampler;
 use teda_core::{Answer, Attack, Error, Observation, Query, Release, Result, Role, Seed, grouped};
 
-use crate::plan::{Corpus, Series};
+use crate::plan::{Corpus, Series, Sets};
 
 /// What one attack made of one trial.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,29 +48,21 @@ pub fn run(
 ) -> Result<Vec<Trial>> {
     let seeds =
         |role| -> Vec<Seed> { numbers.clone().map(|t| series.seed.role(t, role)).collect() };
-    let sets = candidate_sets(series, corpus, &seeds(Role::Candidates))?;
+    let sets = candidate_sets(series, corpus, &numbers, &seeds(Role::Candidates))?;
     let secrets: Vec<usize> = seeds(Role::Secret)
         .iter()
         .map(|seed| seed.stream().below(series.k))
         .collect();
-    let queries: Vec<Query<'_>> = sets
-        .chunks(series.k)
-        .zip(&secrets)
-        .zip(seeds(Role::Mechanism))
-        .map(|((set, secret), seed)| Query {
-            text: &corpus.texts[set[*secret]],
-            seed,
-        })
-        .collect();
-    let releases = series.mechanism.rewrite(&queries)?;
-    if releases.len() != queries.len() {
-        return Err(Error::failed(format!(
-            "'{}' answered {} queries with {} releases",
-            series.entry.name,
-            queries.len(),
-            releases.len()
-        )));
-    }
+    let releases = match &series.sets {
+        Sets::Recorded(layout) => numbers
+            .clone()
+            .zip(&secrets)
+            .map(|(number, secret)| layout.release(number, *secret))
+            .collect(),
+        Sets::Sampled | Sets::Given => {
+            rewrite(series, corpus, &sets, &secrets, &seeds(Role::Mechanism))?
+        }
+    };
     let likelihoods = log_likelihoods(series, corpus, &sets, &releases)?;
     no_contradiction(&secrets, &likelihoods)?;
     let guesses: Vec<Vec<Guess>> = attacks
@@ -93,18 +85,60 @@ pub fn run(
         .collect())
 }
 
-/// One candidate set a seed, `[seeds × k]`.
-fn candidate_sets(series: &Series, corpus: &Corpus, seeds: &[Seed]) -> Result<Vec<usize>> {
-    if series.in_sets {
-        let sets = corpus.texts.len() / series.k;
-        let of = |seed: &Seed| {
-            let first = seed.stream().below(sets) * series.k;
-            first..first + series.k
-        };
-        return Ok(seeds.iter().flat_map(of).collect());
+/// The candidate set of each trial, `[trials × k]`, with one seed a trial.
+fn candidate_sets(
+    series: &Series,
+    corpus: &Corpus,
+    numbers: &std::ops::Range<u64>,
+    seeds: &[Seed],
+) -> Result<Vec<usize>> {
+    Ok(match &series.sets {
+        Sets::Sampled => {
+            let (vectors, lambda) = (corpus.vectors.view(), series.lambda);
+            TransitionSampler::new(vectors, series.k, lambda)?.draw(seeds)
+        }
+        Sets::Given => {
+            let sets = corpus.texts.len() / series.k;
+            let of = |seed: &Seed| {
+                let first = seed.stream().below(sets) * series.k;
+                first..first + series.k
+            };
+            seeds.iter().flat_map(of).collect()
+        }
+        Sets::Recorded(layout) => numbers
+            .clone()
+            .flat_map(|number| layout.candidates(number).iter().copied())
+            .collect(),
+    })
+}
+
+/// The mechanism's release of every trial's secret.
+fn rewrite(
+    series: &Series,
+    corpus: &Corpus,
+    sets: &[usize],
+    secrets: &[usize],
+    seeds: &[Seed],
+) -> Result<Vec<Release>> {
+    let queries: Vec<Query<'_>> = sets
+        .chunks(series.k)
+        .zip(secrets)
+        .zip(seeds)
+        .map(|((set, secret), seed)| Query {
+            text: &corpus.texts[set[*secret]],
+            seed: *seed,
+        })
+        .collect();
+    let releases = series.mechanism.rewrite(&queries)?;
+    if releases.len() != queries.len() {
+        return Err(Error::failed(format!(
+            "'{}' answered {} queries with {} releases",
+            series.entry.name,
+            queries.len(),
+            releases.len()
+        )));
     }
-    let sampler = TransitionSampler::new(corpus.vectors.view(), series.k, series.lambda)?;
-    Ok(sampler.draw(seeds))
+    Ok(releases)
 }
 
 /// Why a release is none: its own failure, or an empty text.

@@ -169,7 +169,7 @@ fn no_repeated_name(source: &Source<'_>, audits: &[Audit]) -> Result<()> {
 /// The configuration that `teda audit` would have with these flags.
 fn config(fields: &Fields) -> Result<Config> {
     let flags = Flags::try_parse_from(fields.arguments(&FLAGS)).map_err(|e| refused(fields, &e))?;
-    let config = flags.audit.config();
+    let config = flags.audit.config().map_err(|e| fields.at("name", e))?;
     config.validate().map_err(|e| fields.at("name", e))?;
     Ok(config)
 }

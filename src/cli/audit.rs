@@ -15,7 +15,8 @@ use super::Outcome;
 use super::output::{self, Format, print, table};
 use crate::config::{ANYTIME, Config, Keep, TEDA};
 use crate::models::Access;
-use crate::outside::{self, EXEC};
+use crate::outside::{self, EXEC, RELEASES};
+use crate::recorded;
 use crate::run::{Ended, Pace, Prepared, resume};
 use crate::until::Until;
 
@@ -28,8 +29,17 @@ use crate::until::Until;
 pub struct Arguments {
     /// Mechanisms to audit (see `teda list mechanisms`); `all` for every rewriter; `exec:COMMAND` for a
     /// program of your own (repeatable; see examples/)
-    #[arg(long, value_name = "NAME,…", required_unless_present = "resume")]
+    #[arg(long, value_name = "NAME,…", required_unless_present_any = ["resume", "releases"])]
     mech: Vec<String>,
+    /// Audits what a mechanism released earlier: FILE.{jsonl,csv,tsv,parquet} (or .gz of it) with columns
+    /// source, release and, where there is one, epsilon; each release is used once at most
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["mech", "dataset", "split", "limit", "min_words", "max_words", "lambda",
+            "neighbours", "set", "preset", "processes", "timeout"]
+    )]
+    releases: Option<String>,
     /// What a mechanism from outside claims: epsilon=E (the nominal one when left out), delta=D,
     /// neighbours=any-texts|one-token, unit=text
     #[arg(long, value_name = "KEY=VALUE,…")]
@@ -67,9 +77,9 @@ pub struct Arguments {
     /// Which texts are told apart
     #[arg(long, value_enum, default_value = "any-texts")]
     neighbours: Relation,
-    /// Trials a cell
-    #[arg(long, value_name = "T", default_value_t = 10_000)]
-    trials: u64,
+    /// Trials a cell [default: 10000; with --releases as many as they are good for]
+    #[arg(long, value_name = "T")]
+    trials: Option<u64>,
     /// Two-sided confidence level: 0.01 gives 99 %; the lower bound spends half of it
     #[arg(
         long,
@@ -114,7 +124,7 @@ pub struct Arguments {
     #[arg(
         long,
         value_name = "RUN",
-        conflicts_with_all = ["mech", "claim", "epsilon", "dataset", "split", "limit", "min_words", "max_words",
+        conflicts_with_all = ["mech", "releases", "claim", "epsilon", "dataset", "split", "limit", "min_words", "max_words",
             "attack", "k", "lambda", "neighbours", "trials", "alpha", "delta", "estimator", "until", "set",
             "preset", "seed", "encoder", "llm", "judge", "shard", "keep", "out", "dry_run"]
     )]
@@ -135,6 +145,9 @@ pub struct Arguments {
     dry_run: bool,
 }
 
+/// Trials of a cell, where none are asked for.
+const TRIALS: u64 = 10_000;
+
 const EXAMPLES: &str = "Examples:
   teda audit --mech privrewrite --k 2 --trials 10000
   teda audit --mech krr,krr-half-noise --limit 2 --lambda 0 --trials 1000000
@@ -144,6 +157,7 @@ const EXAMPLES: &str = "Examples:
   teda audit --mech grr,oue,olh --dataset categories:2 --attack likelihood-ratio --estimator abstain
   teda audit --mech grr --dataset categories:2 --attack likelihood-ratio --keep counts --trials 100000000
   teda audit --mech exec:\"python3 my_mechanism.py\" --epsilon 2 --claim neighbours=any-texts
+  teda audit --releases rewritten.csv --claim neighbours=any-texts
   teda audit --mech privrewrite --preset paper --set tau=0.9 --epsilon 2 --format json
   teda audit --mech identity --shard 1/4 --out part1";
 
@@ -364,9 +378,11 @@ impl Arguments {
         let ended = if let Some(directory) = &self.resume {
             resume(directory, &access, &pace)?
         } else {
-            let prepared = Prepared::new(self.config(), &access)?;
+            let config = self.config()?;
+            let trials = config.trials;
+            let prepared = Prepared::new(config, &access)?;
             if self.dry_run {
-                print(&dry_run(&prepared, self.trials)?)?;
+                print(&dry_run(&prepared, trials)?)?;
                 return Ok(Outcome::Done);
             }
             if !self.quiet {
@@ -375,6 +391,7 @@ impl Arguments {
                     .corpora
                     .iter()
                     .for_each(|corpus| eprintln!("{}", corpus.summary()));
+                prepared.plan.notes.iter().for_each(|note| eprintln!("{note}"));
             }
             prepared.begin(self.out.as_deref(), &pace)?
         };
@@ -395,14 +412,28 @@ impl Arguments {
     }
 
     /// The configuration that these flags ask for.
-    pub fn config(&self) -> Config {
-        let datasets = self.data.requests();
-        Config {
+    ///
+    /// # Errors
+    /// Usage, where recorded releases cannot be read to know how many trials they are good for.
+    pub fn config(&self) -> Result<Config> {
+        let recorded = self.releases.as_ref();
+        let (mechanisms, datasets, lambdas) = match recorded {
+            Some(file) => (vec![format!("{RELEASES}{file}")], Vec::new(), vec![0.0]),
+            None => (self.mechanisms(), self.data.requests(), self.lambda.clone()),
+        };
+        let trials = match (self.trials, recorded) {
+            (Some(trials), _) => trials,
+            (None, Some(file)) => {
+                recorded::most_trials(Path::new(file), self.epsilon.as_deref(), &self.k)?
+            }
+            (None, None) => TRIALS,
+        };
+        Ok(Config {
             attacks: self.attack.clone(),
             ks: self.k.clone(),
-            lambdas: self.lambda.clone(),
+            lambdas,
             neighbours: self.neighbours.into(),
-            trials: self.trials,
+            trials,
             alpha: self.alpha,
             delta: self.delta,
             estimator: self.estimator(),
@@ -413,8 +444,8 @@ impl Arguments {
             keep: self.keep,
             ..self
                 .model
-                .config(self.mechanisms(), self.epsilon.clone(), datasets)
-        }
+                .config(mechanisms, self.epsilon.clone(), datasets)
+        })
     }
 
     /// The estimator asked for, else the one that fits.
