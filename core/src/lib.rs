@@ -25,10 +25,11 @@ pub use estimator::{Bound, Estimator};
 pub use guarantee::{Basis, Guarantee, Lengths, Neighbours, Privacy, Unit};
 pub use mechanism::{Categorical, Likelihood, Mechanism, Query, Release};
 pub use model::{
-    Answer, Choose, Encoder, Generated, Lane, LanguageModel, LogLikelihood, Longest, MASK, Prompt,
-    Sampling, Scorer, TextGenerator, TokenMap, grouped,
+    Answer, Choose, Encoder, Followed, Generated, Lane, LanguageModel, LogLikelihood, Longest,
+    MASK, Prompt, Sampling, Scorer, TextGenerator, TokenMap, Weigh, grouped,
 };
 pub use parameter::{Parameter, Settings};
 pub use seed::{Role, Seed, Stream};
+pub use softmax::ln_softmax_over;
 pub use tally::Tally;
 pub use verdict::Verdict;

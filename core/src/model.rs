@@ -177,6 +177,19 @@ pub struct Generated {
 /// in the mechanism's own file.
 pub type Choose<'a> = dyn Fn(&mut [f32], &mut Stream) -> u32 + Sync + 'a;
 
+/// ln of the probability that the next token is one of those given, from its logits `[vocabulary]`: the law that
+/// a [`Choose`] draws from, beside it in the mechanism's own file.
+pub type Weigh<'a> = dyn Fn(&[f32], &[u32]) -> f64 + Sync + 'a;
+
+/// What came of following a given continuation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Followed {
+    /// How likely the continuation is, as far as it goes.
+    pub likelihood: LogLikelihood,
+    /// ln of the probability that the model ends behind it; −∞ for a model that never ends by itself.
+    pub end: f64,
+}
+
 /// A language model whose logits can be seen.
 pub trait LanguageModel: Scorer {
     /// Number of tokens that a choice is among.
@@ -207,6 +220,19 @@ pub trait LanguageModel: Scorer {
         lanes: &[Lane<'_>],
         choose: &Choose<'_>,
     ) -> Result<Vec<Answer<Generated>>>;
+
+    /// Walks along the continuation of each pair (text, continuation), as the model's tokenizer writes it,
+    /// and weighs each of its tokens, and the ones that would end it, by the logits before them. Row i
+    /// depends on pair i alone.
+    ///
+    /// # Errors
+    /// Where the model fails.
+    fn follow(
+        &self,
+        prompt: &Prompt,
+        pairs: &[(&str, &str)],
+        weigh: &Weigh<'_>,
+    ) -> Result<Vec<Answer<Followed>>>;
 }
 
 /// How likely a text is under a language model.

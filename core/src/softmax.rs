@@ -1,11 +1,11 @@
-//! Draws from a softmax over many values.
+//! A softmax over many values: draws from it, and its probabilities.
 //!
 //! # Definition
 //! Index i with probability exp(w_i − max w) / Σ_j exp(w_j − max w).
 //!
 //! # How it runs
 //! The sum is taken over blocks of [`BLOCK`] values with [`LANES`] partial sums each. Where in the
-//! cumulative sum the uniform number falls is found by block first; one block's weights are then
+//! cumulative sum the uniform number of a draw falls is found by block first; one block's weights are then
 //! computed again. Nothing is stored, and the processor's widest vectors are used; the operations,
 //! and with them the bits, are the same on all.
 
@@ -25,24 +25,13 @@ pub(crate) fn draw(
     log_weight: impl Fn(f32) -> f64,
     uniform: impl FnOnce() -> f64,
 ) -> usize {
-    let arch = Arch::new();
-    let highest = arch.dispatch(Highest {
-        values,
-        log_weight: &log_weight,
-    });
-    let mut sums = Vec::with_capacity(values.len().div_ceil(BLOCK));
-    arch.dispatch(Sums {
-        values,
-        log_weight: &log_weight,
-        highest,
-        sums: &mut sums,
-    });
+    let Some((highest, sums)) = sums(values, &log_weight) else {
+        panic!(
+            "no finite log weight among {} values, or one that is no number",
+            values.len()
+        );
+    };
     let total: f64 = sums.iter().sum();
-    assert!(
-        highest.is_finite() && total.is_finite(),
-        "no finite log weight among {} values, or one that is no number",
-        values.len()
-    );
     let mut remaining = uniform() * total;
     let mut chosen = None;
     for (index, sum) in sums.iter().enumerate().filter(|(_, sum)| **sum > 0.0) {
@@ -55,7 +44,7 @@ pub(crate) fn draw(
     let first = chosen.expect("the highest weight is 1") * BLOCK;
     let mut weights = [0.0; BLOCK];
     let block = &values[first..values.len().min(first + BLOCK)];
-    arch.dispatch(Weights {
+    Arch::new().dispatch(Weights {
         values: block,
         log_weight: &log_weight,
         highest,
@@ -73,6 +62,47 @@ pub(crate) fn draw(
     }
     // Rounding can leave a remainder of a few ulps: it belongs to the last possible index.
     last
+}
+
+/// ln of the probability that an index drawn with probability ∝ exp(`log_weight`(value)) is among `chosen`,
+/// none of which stands there twice: the law of [`Stream::softmax_over`](crate::Stream::softmax_over). −∞ where
+/// it cannot be; NaN where no log weight is finite, or one is +∞ or NaN.
+///
+/// # Panics
+/// If an index of `chosen` is not one of `values`.
+#[must_use]
+pub fn ln_softmax_over(values: &[f32], chosen: &[u32], log_weight: impl Fn(f32) -> f64) -> f64 {
+    let Some((highest, sums)) = sums(values, &log_weight) else {
+        return f64::NAN;
+    };
+    let total: f64 = sums.iter().sum();
+    let weights = || {
+        chosen
+            .iter()
+            .map(|index| log_weight(values[*index as usize]))
+    };
+    let own = weights().fold(f64::NEG_INFINITY, f64::max);
+    if own == f64::NEG_INFINITY {
+        return own;
+    }
+    let among: f64 = weights().map(|weight| (weight - own).exp()).sum();
+    (own - highest) + among.ln() - total.ln()
+}
+
+/// The greatest log weight, and the sums of the weights of every block relative to it; `None` where no log
+/// weight is finite, or one is +∞ or NaN.
+fn sums(values: &[f32], log_weight: &impl Fn(f32) -> f64) -> Option<(f64, Vec<f64>)> {
+    let arch = Arch::new();
+    let highest = arch.dispatch(Highest { values, log_weight });
+    let mut sums = Vec::with_capacity(values.len().div_ceil(BLOCK));
+    arch.dispatch(Sums {
+        values,
+        log_weight,
+        highest,
+        sums: &mut sums,
+    });
+    let finite = highest.is_finite() && sums.iter().all(|sum| sum.is_finite());
+    finite.then_some((highest, sums))
 }
 
 /// The greatest log weight.
@@ -244,6 +274,47 @@ mod tests {
         }
         let p = ChiSquared::new(cells - 1.0).unwrap().sf(chi);
         assert!(p > 1e-4, "chi-square {chi} over {cells} cells: p = {p}");
+    }
+
+    #[test]
+    fn probabilities_are_those_of_the_weights() {
+        let mut values: Vec<f32> = (0..1_301).map(|i| (i % 7) as f32).collect();
+        values[600] = f32::NEG_INFINITY;
+        for scale in [0.0, 1.0, 300.0] {
+            // −∞ times 0 is no number.
+            let log_weight = |x: f32| match x == f32::NEG_INFINITY {
+                true => f64::NEG_INFINITY,
+                false => scale * f64::from(x),
+            };
+            let weight = |x: &f32| (log_weight(*x) - 6.0 * scale).exp();
+            let total: f64 = values.iter().map(weight).sum();
+            for index in [0_u32, 6, 1_300] {
+                let expected = log_weight(values[index as usize]) - 6.0 * scale - total.ln();
+                let found = ln_softmax_over(&values, &[index], log_weight);
+                assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
+            }
+            let found = ln_softmax_over(&values, &[5, 600, 6], log_weight);
+            let expected = (weight(&5.0) + weight(&6.0)).ln() - total.ln();
+            assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
+            for none in [&[][..], &[600]] {
+                assert_eq!(
+                    ln_softmax_over(&values, none, log_weight),
+                    f64::NEG_INFINITY
+                );
+            }
+        }
+        for none in [
+            &[][..],
+            &[f32::NEG_INFINITY],
+            &[0.0, f32::INFINITY],
+            &[0.0, f32::NAN],
+        ] {
+            let chosen = if none.is_empty() { &[][..] } else { &[0] };
+            assert!(
+                ln_softmax_over(none, chosen, f64::from).is_nan(),
+                "{none:?}"
+            );
+        }
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2};
 use teda_core::{
-    Answer, Choose, Encoder, Generated, Lane, LanguageModel, LogLikelihood, Longest, Prompt, Query,
-    Result, Sampling, Scorer, Seed, TextGenerator, TokenMap,
+    Answer, Choose, Encoder, Followed, Generated, Lane, LanguageModel, LogLikelihood, Longest,
+    Prompt, Query, Result, Sampling, Scorer, Seed, TextGenerator, TokenMap, Weigh, ln_softmax_over,
 };
 
 use crate::Context;
@@ -208,32 +208,43 @@ impl LanguageModel for Toy {
             })
             .collect()
     }
+
+    /// It never ends by itself, and an unknown word is none of its tokens.
+    fn follow(
+        &self,
+        _: &Prompt,
+        pairs: &[(&str, &str)],
+        weigh: &Weigh<'_>,
+    ) -> Result<Vec<Answer<Followed>>> {
+        let along = |(text, continuation): &(&str, &str)| {
+            let tokens = self.tokenize(continuation);
+            let step = |i: usize| match tokens[i] {
+                UNKNOWN => f64::NEG_INFINITY,
+                token => weigh(&self.logits(text, &tokens[..i]), &[token]),
+            };
+            Ok(Followed {
+                likelihood: LogLikelihood {
+                    total: (0..tokens.len()).map(step).sum(),
+                    tokens: tokens.len(),
+                },
+                end: f64::NEG_INFINITY,
+            })
+        };
+        Ok(pairs.iter().map(along).collect())
+    }
 }
 
 impl Scorer for Toy {
     /// By its own logits, under an empty text.
     fn log_likelihood(
         &self,
-        _: &Prompt,
+        prompt: &Prompt,
         pairs: &[(&str, &str)],
     ) -> Result<Vec<Answer<LogLikelihood>>> {
-        Ok(pairs
-            .iter()
-            .map(|(_, continuation)| {
-                let tokens = self.tokenize(continuation);
-                let total = (0..tokens.len())
-                    .map(|i| {
-                        let logits = self.logits("", &tokens[..i]);
-                        let normaliser: f64 = logits.iter().map(|l| f64::from(*l).exp()).sum();
-                        let own = logits.get(tokens[i] as usize).copied();
-                        f64::from(own.unwrap_or(f32::NEG_INFINITY)) - normaliser.ln()
-                    })
-                    .sum();
-                Ok(LogLikelihood {
-                    total,
-                    tokens: tokens.len(),
-                })
-            })
-            .collect())
+        let pairs: Vec<(&str, &str)> = pairs.iter().map(|(_, made)| ("", *made)).collect();
+        let weigh = |logits: &[f32], tokens: &[u32]| ln_softmax_over(logits, tokens, f64::from);
+        let followed = self.follow(prompt, &pairs, &weigh)?;
+        let likelihood = |answer: Answer<Followed>| answer.map(|followed| followed.likelihood);
+        Ok(followed.into_iter().map(likelihood).collect())
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use teda_core::{Lane, LanguageModel, Longest, Prompt, Scorer, Seed, Stream};
+use teda_core::{Lane, LanguageModel, Longest, Prompt, Scorer, Seed, Stream, ln_softmax_over};
 use teda_models::{LocalModel, builtin};
 
 #[derive(Deserialize)]
@@ -76,6 +76,37 @@ fn likelihoods_and_greedy_rewrites_are_those_of_transformers() {
             case.text
         );
         assert!(case.text.is_empty() || rewrite == case.greedy, "{rewrite}");
+    }
+}
+
+/// What is followed is what is generated: along its own greedy rewrite every token, and then the end, is the
+/// likeliest. Both see the same logits, bit by bit.
+#[test]
+fn along_a_greedy_rewrite_every_token_is_the_likeliest() {
+    let model = model();
+    let texts = ["play some jazz music", "what is the weather in boston"];
+    let rewrites = write(&model, &texts, &[]);
+    let rewrites: Vec<String> = rewrites.into_iter().map(Result::unwrap).collect();
+    let pairs = [0, 1].map(|i| (texts[i], &rewrites[i][..]));
+    let prompt = Prompt::new("{}");
+    let below_the_highest = |logits: &[f32], tokens: &[u32]| {
+        let highest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let own = tokens.iter().map(|token| logits[*token as usize]);
+        f64::from(own.fold(f32::NEG_INFINITY, f32::max) - highest)
+    };
+    for followed in model.follow(&prompt, &pairs, &below_the_highest).unwrap() {
+        let followed = followed.unwrap();
+        assert!(followed.likelihood.tokens >= 4, "{followed:?}");
+        assert_eq!((followed.likelihood.total, followed.end), (0.0, 0.0));
+    }
+    // Weighed by the softmax it is the likelihood that is held against transformers above.
+    let softmax = |logits: &[f32], tokens: &[u32]| ln_softmax_over(logits, tokens, f64::from);
+    let followed = model.follow(&prompt, &pairs, &softmax).unwrap();
+    let scores = model.log_likelihood(&prompt, &pairs).unwrap();
+    for (followed, score) in followed.into_iter().zip(scores) {
+        let followed = followed.unwrap();
+        assert_eq!(followed.likelihood, score.unwrap());
+        assert!(followed.end < 0.0 && followed.end > -1.0, "{followed:?}");
     }
 }
 

@@ -19,8 +19,8 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 use teda_core::{
-    Answer, Choose, Error, Generated, Lane, LanguageModel, LogLikelihood, Longest, Prompt, Result,
-    Scorer, Seed,
+    Answer, Choose, Error, Followed, Generated, Lane, LanguageModel, LogLikelihood, Longest,
+    Prompt, Result, Scorer, Seed, Weigh, ln_softmax_over,
 };
 use tokenizers::Tokenizer;
 
@@ -322,6 +322,17 @@ impl LanguageModel for LocalModel {
             })
             .collect()
     }
+
+    fn follow(
+        &self,
+        prompt: &Prompt,
+        pairs: &[(&str, &str)],
+        weigh: &Weigh<'_>,
+    ) -> Result<Vec<Answer<Followed>>> {
+        let among = |token: &u32| (*token as usize) < self.vocabulary();
+        let ends: Vec<u32> = self.ends.iter().copied().filter(among).collect();
+        score::follow(self, prompt, pairs, &ends, weigh)
+    }
 }
 
 impl Scorer for LocalModel {
@@ -330,6 +341,9 @@ impl Scorer for LocalModel {
         prompt: &Prompt,
         pairs: &[(&str, &str)],
     ) -> Result<Vec<Answer<LogLikelihood>>> {
-        score::log_likelihood(self, prompt, pairs)
+        let weigh = |logits: &[f32], tokens: &[u32]| ln_softmax_over(logits, tokens, f64::from);
+        let followed = score::follow(self, prompt, pairs, &[], &weigh)?;
+        let likelihood = |answer: Answer<Followed>| answer.map(|followed| followed.likelihood);
+        Ok(followed.into_iter().map(likelihood).collect())
     }
 }

@@ -45,7 +45,7 @@ impl<M: std::ops::Deref<Target: LanguageModel> + Send + Sync> TextGenerator for 
 
 #[cfg(test)]
 mod tests {
-    use teda_core::{Choose, Generated, LogLikelihood, Scorer, Seed};
+    use teda_core::{Choose, Followed, Generated, LogLikelihood, Scorer, Seed, Weigh};
 
     use super::*;
 
@@ -94,6 +94,15 @@ mod tests {
                 .ok_or_else(|| "too long".to_owned())
             };
             Ok(lanes.iter().map(answer).collect())
+        }
+
+        fn follow(
+            &self,
+            _: &Prompt,
+            _: &[(&str, &str)],
+            _: &Weigh<'_>,
+        ) -> Result<Vec<Answer<Followed>>> {
+            unreachable!("nothing is followed")
         }
     }
 

@@ -1,7 +1,7 @@
-//! Exact log-probabilities by teacher forcing.
+//! What is likely along a given continuation: teacher forcing.
 
 use rayon::prelude::*;
-use teda_core::{Answer, LogLikelihood, Longest, Prompt, Result};
+use teda_core::{Answer, Followed, LogLikelihood, Longest, Prompt, Result, Weigh};
 
 use super::LocalModel;
 use super::lanes::shared;
@@ -15,36 +15,46 @@ use crate::transformer::{Memory, Pass, Prefix, Segment};
 const TOKENS: usize = 1024;
 const LOGITS: usize = 64;
 
-/// A continuation to be scored.
+/// A continuation to be followed.
 struct Pair {
     source: Vec<u32>,
-    /// What the decoder reads: the prompt, then the continuation but for its last token.
+    /// What the decoder reads: the prompt, then the continuation up to the last place that is asked for.
     tokens: Vec<u32>,
     continuation: Vec<u32>,
 }
 
-/// ln P(continuation | prompt filled with text) of each pair, summed in double precision.
-pub(super) fn log_likelihood(
+impl Pair {
+    /// Tokens that are weighed, place by place: the continuation's, then those that end it, where there are any.
+    fn targets<'a>(&'a self, ends: &'a [u32]) -> impl Iterator<Item = &'a [u32]> {
+        let end = (!ends.is_empty()).then_some(ends);
+        self.continuation.chunks(1).chain(end)
+    }
+}
+
+/// What `weigh` says of each pair's continuation, summed in double precision, and of one of `ends` behind it.
+pub(super) fn follow(
     model: &LocalModel,
     prompt: &Prompt,
     pairs: &[(&str, &str)],
-) -> Result<Vec<Answer<LogLikelihood>>> {
+    ends: &[u32],
+    weigh: &Weigh<'_>,
+) -> Result<Vec<Answer<Followed>>> {
     let prefix = model.prefixes.of(model, prompt)?;
     let pairs: Vec<Answer<Pair>> = pairs
         .par_iter()
-        .map(|(text, continuation)| pair(model, prompt, text, continuation))
+        .map(|(text, continuation)| pair(model, prompt, text, continuation, ends))
         .collect::<Result<_>>()?;
     let ready: Vec<&Pair> = pairs.iter().filter_map(|pair| pair.as_ref().ok()).collect();
-    let scored: Vec<Vec<LogLikelihood>> = batches(&ready)
+    let followed: Vec<Vec<Followed>> = batches(&ready)
         .par_iter()
-        .map(|batch| score(model, batch, prefix.as_deref()))
+        .map(|batch| walk(model, batch, prefix.as_deref(), ends, weigh))
         .collect::<Result<_>>()?;
-    let mut scored = scored.into_iter().flatten();
+    let mut followed = followed.into_iter().flatten();
     Ok(pairs
         .iter()
         .map(|pair| match pair {
             Err(reason) => Err(reason.clone()),
-            Ok(_) => Ok(scored.next().expect("every pair is scored")),
+            Ok(_) => Ok(followed.next().expect("every pair is followed")),
         })
         .collect())
 }
@@ -54,6 +64,7 @@ fn pair(
     prompt: &Prompt,
     text: &str,
     continuation: &str,
+    ends: &[u32],
 ) -> Result<Answer<Pair>> {
     let continuation = model.tokens(continuation, false)?;
     let job = match model.job(
@@ -65,7 +76,9 @@ fn pair(
         Err(reason) => return Ok(Err(reason)),
     };
     let mut tokens = job.prompt;
-    tokens.extend_from_slice(&continuation[..continuation.len().saturating_sub(1)]);
+    // The last token is read where it is asked what comes behind it.
+    let read = continuation.len() - usize::from(ends.is_empty() && !continuation.is_empty());
+    tokens.extend_from_slice(&continuation[..read]);
     Ok(Ok(Pair {
         source: job.source,
         tokens,
@@ -93,46 +106,48 @@ fn batches<'a>(pairs: &'a [&'a Pair]) -> Vec<&'a [&'a Pair]> {
     batches
 }
 
-fn score(
+fn walk(
     model: &LocalModel,
     pairs: &[&Pair],
     prefix: Option<&Prefix>,
-) -> Result<Vec<LogLikelihood>> {
+    ends: &[u32],
+    weigh: &Weigh<'_>,
+) -> Result<Vec<Followed>> {
     let rows: Vec<_> = pairs
         .iter()
         .map(|pair| {
-            let first = pair.tokens.len() - pair.continuation.len().max(1) + 1;
-            let asked = (first - 1..pair.tokens.len()).take(pair.continuation.len());
-            (&pair.source[..], &pair.tokens[..], asked.collect())
+            let asked = pair.targets(ends).count();
+            let first = pair.tokens.len() - asked.max(1);
+            (
+                &pair.source[..],
+                &pair.tokens[..],
+                (first..first + asked).collect(),
+            )
         })
         .collect();
     let states = states(model, &rows, prefix)?;
-    let targets: Vec<u32> = pairs.iter().flat_map(|p| p.continuation.clone()).collect();
-    let mut scores = Vec::with_capacity(targets.len());
+    let targets: Vec<&[u32]> = pairs.iter().flat_map(|pair| pair.targets(ends)).collect();
+    let mut weights = Vec::with_capacity(targets.len());
     for (chunk, targets) in targets.chunks(LOGITS).enumerate() {
         let rows: Vec<usize> = (chunk * LOGITS..chunk * LOGITS + targets.len()).collect();
         let logits = model.decoder.logits(states.select(&rows)?)?;
         let logits = logits.chunks_exact(model.decoder.vocabulary());
-        scores.extend(
-            logits
-                .zip(targets)
-                .map(|(row, t)| log_softmax(row, *t as usize)),
-        );
+        weights.extend(logits.zip(targets).map(|(row, target)| weigh(row, target)));
     }
-    let mut scores = scores.into_iter();
+    let mut weights = weights.into_iter();
     Ok(pairs
         .iter()
-        .map(|pair| LogLikelihood {
-            total: scores.by_ref().take(pair.continuation.len()).sum(),
-            tokens: pair.continuation.len(),
+        .map(|pair| Followed {
+            likelihood: LogLikelihood {
+                total: weights.by_ref().take(pair.continuation.len()).sum(),
+                tokens: pair.continuation.len(),
+            },
+            end: match ends {
+                [] => f64::NEG_INFINITY,
+                _ => weights.next().expect("every target is weighed"),
+            },
         })
         .collect())
-}
-
-fn log_softmax(logits: &[f32], target: usize) -> f64 {
-    let highest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let total: f64 = logits.iter().map(|x| f64::from(x - highest).exp()).sum();
-    f64::from(logits[target] - highest) - total.ln()
 }
 
 /// A row to read: what the encoder reads, what the decoder reads, and the places asked for in the latter.

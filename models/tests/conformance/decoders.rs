@@ -1,7 +1,9 @@
 //! Models that generate.
 
 use ndarray::Array2;
-use teda_core::{Lane, LanguageModel, Longest, Prompt, Scorer, Seed, Stream};
+use teda_core::{
+    Followed, Lane, LanguageModel, Longest, Prompt, Scorer, Seed, Stream, ln_softmax_over,
+};
 use teda_models::LocalModel;
 use teda_models::generate::Options;
 
@@ -9,6 +11,8 @@ use crate::fixture::{BACKENDS, Fixture, assert_close, recorded};
 
 const DECODERS: [&str; 5] = ["llama", "llama3", "qwen3", "gemma3", "gpt2"];
 const WITH_SOURCE: [&str; 3] = ["t5", "t5-v1", "bart"];
+/// The token that ends a text of all of them.
+const END: u32 = 2;
 
 fn plain(memory: usize) -> Options {
     Options {
@@ -211,25 +215,40 @@ fn teacher_forcing_agrees_with_the_logits() {
             ("x", " what?"),
         ];
         let scores = model.log_likelihood(&prompt, &pairs).unwrap();
-        for ((text, continuation), score) in pairs.iter().zip(scores) {
+        let weigh = |logits: &[f32], tokens: &[u32]| ln_softmax_over(logits, tokens, f64::from);
+        let follow = |pairs: &[(&str, &str)]| -> Vec<Followed> {
+            let followed = model.follow(&prompt, pairs, &weigh).unwrap();
+            followed.into_iter().map(Result::unwrap).collect()
+        };
+        let followed = follow(&pairs);
+        for (((text, continuation), score), followed) in pairs.iter().zip(scores).zip(followed) {
             let ids = |text: &str, special| checkpoint.encode(text, special).unwrap();
             let prompt = ids(&prompt.fill(text), true);
-            let continuation = ids(continuation, false);
+            let written = ids(continuation, false);
             let (source, start) = if architecture == "llama" {
                 (vec![], prompt)
             } else {
                 let start = fixture.cases.iter().find(|c| !c.decoder_ids.is_empty());
                 (prompt, start.unwrap().decoder_ids[..1].to_vec())
             };
-            let row = [&start[..], &continuation].concat();
+            let row = [&start[..], &written].concat();
             let logits = model.logits(&source, &row).unwrap();
             let expected = log_probability(&logits, &row, start.len());
             let score = score.unwrap();
-            assert_eq!(score.tokens, continuation.len());
+            assert_eq!(score.tokens, written.len());
             assert!(
                 (score.total - expected).abs() < 1e-4,
                 "{architecture}: {score:?} for {expected}"
             );
+            assert_eq!(followed.likelihood, score, "{architecture}");
+            let ended = [&row[..], &[END]].concat();
+            let logits = model.logits(&source, &ended).unwrap();
+            let expected = log_probability(&logits, &ended, row.len());
+            assert!(
+                (followed.end - expected).abs() < 1e-4,
+                "{architecture}: {followed:?} for an end of {expected}"
+            );
+            assert_eq!(follow(&[(text, continuation)]), [followed], "alone");
         }
     }
 }
