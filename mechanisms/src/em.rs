@@ -14,7 +14,7 @@
 //! # Deviations
 //! The paper names neither vocabulary nor embedding: here the public token map of the audit.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use teda_core::{
     Answer, Basis, Guarantee, Likelihood, Mechanism, Neighbours, Query, Release, Result, TokenMap,
@@ -23,8 +23,8 @@ use teda_core::{
 
 use crate::privrewrite::GRID;
 use crate::registry::{Context, Entry, Kind, Rewriter};
-use crate::spelling::Spelling;
 use crate::token_exponential::TokenExponential;
+use crate::token_wise::TokenWise;
 
 pub const ENTRY: Entry = Entry {
     name: "em",
@@ -45,8 +45,7 @@ pub struct Em {
     draw: TokenExponential,
     claimed: f64,
     basis: Basis,
-    /// Made when a likelihood is first asked for.
-    spelling: OnceLock<Result<Spelling>>,
+    likelihood: TokenWise,
 }
 
 impl Em {
@@ -57,7 +56,7 @@ impl Em {
             draw: TokenExponential::new(context.tokens.clone(), epsilon),
             claimed,
             basis,
-            spelling: OnceLock::new(),
+            likelihood: TokenWise::new(context.tokens.clone()),
         }
     }
 }
@@ -99,16 +98,8 @@ impl Mechanism for Em {
 impl Likelihood for Em {
     /// The release shows a text and not its tokens: the sum over all rows of tokens that write it.
     fn log_likelihood(&self, pairs: &[(&str, &str)]) -> Result<Vec<Answer<f64>>> {
-        let spelling = self.spelling.get_or_init(|| Spelling::new(&*self.tokens));
-        let spelling = spelling.as_ref().map_err(Clone::clone)?;
-        let released = self.tokens.released();
-        let of = |(release, text): &(&str, &str)| {
-            let tokens = self.tokens.tokenize(text);
-            let drawn =
-                |i: usize, place: usize| self.draw.ln_probability(released[place], tokens[i]);
-            Ok(spelling.ln_probability(release, tokens.len(), drawn))
-        };
-        Ok(pairs.iter().map(of).collect())
+        self.likelihood
+            .log_likelihood(pairs, |t, x| self.draw.ln_weight(t, x))
     }
 }
 

@@ -49,6 +49,7 @@ mod stopwords;
 mod sue;
 mod the;
 mod token_exponential;
+mod token_wise;
 #[cfg(test)]
 mod toy;
 mod unary;

@@ -16,7 +16,7 @@
 //! exp((ε/2)(u − 1)) ≥ e^{−ε/2}; it looks at few tokens when ε is small. Enumeration weighs all of V
 //! and is used where rejection would look at many.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use teda_core::{Stream, TokenMap};
 
@@ -27,41 +27,17 @@ const REJECTION_BELOW: f64 = 12.0;
 pub struct TokenExponential {
     tokens: Arc<dyn TokenMap>,
     epsilon: f64,
-    /// ln of the sum of all weights by token replaced, each computed when it is first asked for.
-    ln_normalisers: OnceLock<Vec<OnceLock<f64>>>,
 }
 
 impl TokenExponential {
     /// The mechanism with `epsilon` a token.
     pub fn new(tokens: Arc<dyn TokenMap>, epsilon: f64) -> Self {
-        Self {
-            tokens,
-            epsilon,
-            ln_normalisers: OnceLock::new(),
-        }
+        Self { tokens, epsilon }
     }
 
-    /// ln Pr[t | x] for released tokens t.
-    pub fn ln_probability(&self, t: u32, x: u32) -> f64 {
-        let normalisers = self
-            .ln_normalisers
-            .get_or_init(|| vec![OnceLock::new(); self.tokens.vectors().nrows()]);
-        let normaliser = normalisers[x as usize].get_or_init(|| self.ln_normaliser(x));
-        self.epsilon / 2.0 * self.utility(t, x) - normaliser
-    }
-
-    /// ln Σ_t exp((ε/2)·u(t; x)).
-    fn ln_normaliser(&self, x: u32) -> f64 {
-        let utilities: Vec<f64> = self
-            .tokens
-            .released()
-            .iter()
-            .map(|t| self.utility(*t, x))
-            .collect();
-        let highest = utilities.iter().copied().fold(0.0, f64::max);
-        let weight = |u: &f64| (self.epsilon / 2.0 * (u - highest)).exp();
-        let sum: f64 = utilities.iter().map(weight).sum();
-        self.epsilon / 2.0 * highest + sum.ln()
+    /// (ε/2)·u(t; x): Pr[t | x] ∝ its exponential.
+    pub fn ln_weight(&self, t: u32, x: u32) -> f64 {
+        self.epsilon / 2.0 * self.utility(t, x)
     }
 
     /// A token in place of `token`.
@@ -86,10 +62,8 @@ impl TokenExponential {
 
     fn draw_by_enumeration(&self, token: u32, stream: &mut Stream) -> u32 {
         let released = self.tokens.released();
-        let mut log_weights: Vec<f64> = released
-            .iter()
-            .map(|t| self.epsilon / 2.0 * self.utility(*t, token))
-            .collect();
+        let mut log_weights: Vec<f64> =
+            released.iter().map(|t| self.ln_weight(*t, token)).collect();
         released[stream.softmax(&mut log_weights)]
     }
 
@@ -109,6 +83,7 @@ mod tests {
     use teda_core::Seed;
 
     use super::*;
+    use crate::token_wise::TokenWise;
     use crate::toy;
 
     /// Probabilities straight from the definition, in the order of `released`.
@@ -181,15 +156,24 @@ mod tests {
             let mechanism = TokenExponential::new(tokens.clone(), epsilon);
             for x in 0..toy::TOKENS as u32 {
                 for (t, p) in tokens.released().iter().zip(exact(&*tokens, epsilon, x)) {
-                    let stated = mechanism.ln_probability(*t, x);
+                    let stated = ln_probability(&mechanism, *t, x);
                     // Cosines of the definition and of the mechanism are rounded differently.
                     assert!((stated - p.ln()).abs() < 1e-6 * epsilon, "{stated}, {p}");
                 }
             }
         }
         // Where e^{ε/2} is no number.
-        let stated = TokenExponential::new(tokens, 1e5).ln_probability(3, 3);
+        let stated = ln_probability(&TokenExponential::new(tokens, 1e5), 3, 3);
         assert!(stated.abs() < 1e-9, "{stated}");
+    }
+
+    /// ln Pr[t | x] of texts of one token.
+    fn ln_probability(mechanism: &TokenExponential, t: u32, x: u32) -> f64 {
+        let (release, text) = (format!("t{t}"), format!("t{x}"));
+        let likelihood = TokenWise::new(mechanism.tokens.clone());
+        let weight = |t, x| mechanism.ln_weight(t, x);
+        let stated = likelihood.log_likelihood(&[(&release, &text)], weight);
+        stated.unwrap().remove(0).unwrap()
     }
 
     /// The defect of `em-half-noise`: at twice the ε that is claimed, some pair of tokens is told apart by
