@@ -11,7 +11,9 @@ use ndarray::Array2;
 use rayon::prelude::*;
 use teda_core::estimator::{self, Needs};
 use teda_core::sampling::TransitionSampler;
-use teda_core::{Encoder, Error, Lengths, Mechanism, Neighbours, Privacy, Result, Seed, Settings};
+use teda_core::{
+    Encoder, Error, Lengths, Likelihood, Mechanism, Neighbours, Privacy, Result, Seed, Settings,
+};
 use teda_datasets::Dataset;
 use teda_mechanisms::registry::Entry;
 
@@ -359,8 +361,15 @@ pub fn refuse_unfit(config: &Config, entry: &Entry, mechanism: &dyn Mechanism) -
             entry.name
         )));
     }
-    let gaussian = estimator::named(&config.estimator)?.needs == Needs::Gaussian;
-    if gaussian && !mechanism.is_gaussian() {
+    let needs = estimator::named(&config.estimator)?.needs;
+    let is_near = |likelihood: &dyn Likelihood| !likelihood.is_exact();
+    if needs == Needs::Likelihoods && mechanism.likelihood().is_some_and(is_near) {
+        return Err(Error::usage(format!(
+            "'{}' knows the likelihoods of its releases only nearly, and from such the estimator '{}' can claim more than is true: take one that counts guesses (teda, abstain), with the attack 'likelihood-ratio'",
+            entry.name, config.estimator
+        )));
+    }
+    if needs == Needs::Gaussian && !mechanism.is_gaussian() {
         return Err(Error::usage(format!(
             "'{}' is not declared Gaussian, and on other mechanisms the estimator '{}' claims more than is true: take another estimator for it",
             entry.name, config.estimator

@@ -9,7 +9,8 @@
 //! score(v) = ln P(release | v), the mechanism's own (a probability, or a density with respect to one measure
 //! for all candidates). The margin of a guess is then the logarithm of the likelihood ratio. The secret
 //! is uniform over the candidates, so the highest score has the highest posterior probability: no other
-//! guess is right more often.
+//! guess is right more often. Where the mechanism knows its likelihoods only nearly (`dp-prompt` with its twins, and
+//! `word-perturb`; their files say how) the guess is as good as they are, and what it proves is as sound.
 //!
 //! # Source
 //! Neyman & Pearson (1933) for two candidates; the rule of Bayes for more.
@@ -25,7 +26,7 @@ use crate::registry::Entry;
 
 pub const ENTRY: Entry = Entry {
     name: "likelihood-ratio",
-    summary: "likeliest candidate under the mechanism itself: the optimal, white-box attack",
+    summary: "likeliest candidate under the mechanism itself: white-box, optimal where likelihoods are exact",
     source: "Neyman & Pearson (1933)",
     judge: false,
     likelihoods: true,

@@ -72,7 +72,7 @@ pub struct Bound {
 pub enum Needs {
     /// Nothing.
     Guesses,
-    /// How likely each release is under each candidate.
+    /// How likely each release is under each candidate, exactly.
     Likelihoods,
     /// A mechanism that is declared Gaussian.
     Gaussian,

@@ -47,11 +47,18 @@ impl Release {
 pub trait Likelihood: Send + Sync {
     /// ln P(release | text) for each pair (release, text): the natural logarithm of a probability, or of a
     /// density with respect to one measure for all texts; −∞ where the release is impossible. Row i
-    /// depends on pair i alone. It is what [`Mechanism::rewrite`] draws from, exactly.
+    /// depends on pair i alone.
     ///
     /// # Errors
     /// Where a model that the mechanism needs fails.
     fn log_likelihood(&self, pairs: &[(&str, &str)]) -> Result<Vec<Answer<f64>>>;
+
+    /// Whether this is exactly what [`Mechanism::rewrite`] draws from. An attack may go by anything: its guess
+    /// is only a guess, so the bound from guesses holds for likelihoods that are merely near. A bound
+    /// that reads the probabilities themselves needs exact ones.
+    fn is_exact(&self) -> bool {
+        true
+    }
 }
 
 /// A mechanism that releases one of the texts that it is defined on: text i is category i.
@@ -78,7 +85,7 @@ pub trait Mechanism: Send + Sync {
         false
     }
 
-    /// What tells how likely a release is under a text, where the mechanism knows it exactly.
+    /// What tells how likely a release is under a text, where the mechanism knows it.
     fn likelihood(&self) -> Option<&dyn Likelihood> {
         None
     }

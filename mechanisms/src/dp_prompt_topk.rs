@@ -14,6 +14,9 @@
 //!
 //! # Deviations
 //! The defect is shown on DP-Prompt, so that it is the only difference from a sound mechanism.
+//!
+//! # Likelihood
+//! That of `dp-prompt`, nearly known as it is there.
 
 use teda_core::{Parameter, Unit};
 

@@ -15,6 +15,9 @@
 //! # Deviations
 //! The temperature is that of `dp-prompt` with the same bounds, so that clipping is the only
 //! difference.
+//!
+//! # Likelihood
+//! That of `dp-prompt`, nearly known as it is there.
 
 use teda_core::Unit;
 

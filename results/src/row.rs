@@ -36,8 +36,8 @@ pub struct Row {
     /// attack is certain.
     #[serde(rename = "m", with = "number")]
     pub margin: f64,
-    /// ln P(release | candidate) under the mechanism, one a candidate; empty where it is not known or was
-    /// not asked for.
+    /// ln P(release | candidate) under the mechanism, one a candidate; empty where it is not known
+    /// exactly or was not asked for.
     #[serde(
         rename = "l",
         default,

@@ -77,7 +77,7 @@ fn list_attacks() -> String {
     for entry in teda_attacks::registry::ALL {
         let needs = match (entry.judge, entry.likelihoods) {
             (true, _) => "--judge",
-            (false, true) => "exact likelihoods",
+            (false, true) => "likelihoods",
             (false, false) => "-",
         };
         overview.add_row([entry.name, needs, entry.summary, entry.source]);

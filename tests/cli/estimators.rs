@@ -119,6 +119,14 @@ fn estimators_that_do_not_fit_are_refused() {
             "cannot say how likely",
         ),
         (
+            &["--mech", "word-perturb", "--estimator", "certificate"],
+            "only nearly",
+        ),
+        (
+            &["--mech", "dp-prompt-topk", "--estimator", "rao-blackwell"],
+            "'likelihood-ratio'",
+        ),
+        (
             &["--mech", "krr", "--estimator", "joint-beta", "--k", "4"],
             "k = 2",
         ),
@@ -136,6 +144,22 @@ fn estimators_that_do_not_fit_are_refused() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         let error = text(&output.stderr);
         assert!(error.contains(said), "{arguments:?}: {error}");
+    }
+}
+
+/// Near likelihoods make guesses and are not stored, so that no report can take them for exact.
+#[test]
+fn a_report_certifies_exact_likelihoods_alone() {
+    let sandbox = Sandbox::new();
+    for (mechanism, status) in [("em", Some(0)), ("word-perturb", Some(2))] {
+        let audit = ["audit", "--attack", "likelihood-ratio", "--epsilon", "25"];
+        let more = ["--trials", "20", "--quiet", "--out", mechanism, "--mech"];
+        sandbox.stdout(&[&audit[..], &more, &[mechanism]].concat());
+        let report = ["report", mechanism, "--out", "again", "--estimator"];
+        let output = sandbox.run(&[&report[..], &["certificate"]].concat());
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), status, "{mechanism}: {error}");
+        assert_eq!(error.contains("exactly"), status == Some(2), "{error}");
     }
 }
 

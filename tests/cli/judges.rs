@@ -75,6 +75,30 @@ fn a_judge_asked_by_prompt_is_the_same_in_any_batch() {
     assert_eq!(models.iter().filter(recorded).count(), 1, "{models:?}");
 }
 
+/// Whoever knows the mechanism guesses better than who knows texts, and is left without a guess no more often:
+/// at small ε almost all that is told is the number of tokens, which neither of the others looks at.
+#[test]
+fn a_mechanisms_own_likelihoods_see_most() {
+    let sandbox = Sandbox::new();
+    for (mechanism, epsilon) in [("dp-prompt", "1"), ("dp-prompt-topk", "10")] {
+        let cells = sandbox.cells(&[
+            "audit",
+            "--mech",
+            mechanism,
+            "--epsilon",
+            epsilon,
+            "--attack",
+            "likelihood-ratio,llm,embedding",
+            "--trials",
+            "100",
+        ]);
+        let of = |field| [0, 1, 2].map(|cell: usize| cells[cell][field].as_u64().unwrap());
+        let (hits, failed) = (of("hits"), of("failed"));
+        assert!(hits[0] >= 80 && hits[0] >= hits[1].max(hits[2]), "{hits:?}");
+        assert_eq!(failed[0], failed[2], "{failed:?}");
+    }
+}
+
 /// The question does not fit the window of 64 tokens: that is counted, and only this attack's.
 #[test]
 fn a_judge_without_room_guesses_at_random() {

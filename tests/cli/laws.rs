@@ -58,6 +58,25 @@ const CHECKPOINTS: [&str; 19] = [
     "40",
 ];
 
+/// Mechanisms that say how likely their releases are, by a language model and by the vocabulary.
+const LIKELIHOODS: [&str; 15] = [
+    "audit",
+    "--mech",
+    "dp-prompt,dp-prompt-topk,word-perturb,em",
+    "--set",
+    "clip_low=-3,clip_high=3,top_k=5",
+    "--llm",
+    concat!(env!("CARGO_MANIFEST_DIR"), "/models/tests/fixtures/t5"),
+    "--attack",
+    "likelihood-ratio",
+    "--epsilon",
+    "20",
+    "--limit",
+    "60",
+    "--trials",
+    "40",
+];
+
 fn audit(sandbox: &Sandbox, audit: &[&str], out: &str, more: &[&str]) -> String {
     sandbox.stdout(&[audit, &["--quiet", "--out", out], more].concat())
 }
@@ -81,6 +100,11 @@ fn threads_batches_and_shards_change_nothing() {
 #[test]
 fn nor_do_they_where_language_models_rewrite() {
     nothing_changes(&CHECKPOINTS);
+}
+
+#[test]
+fn nor_do_they_where_likelihoods_are_asked_for() {
+    nothing_changes(&LIKELIHOODS);
 }
 
 fn nothing_changes(arguments: &[&str]) {

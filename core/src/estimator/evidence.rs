@@ -101,7 +101,7 @@ impl Evidence for Counted {
 pub(super) fn likelihoods<'a>(estimator: &str, trial: &Observed<'a>) -> Result<&'a [f64]> {
     if trial.log_likelihoods.is_empty() {
         return Err(Error::usage(format!(
-            "the estimator '{estimator}' needs to know how likely a release is under each candidate, and these trials do not hold it: audit with --estimator {estimator}, on a mechanism that can say it"
+            "the estimator '{estimator}' needs to know how likely a release is under each candidate, and these trials do not hold it: audit with --estimator {estimator}, on a mechanism that can say it exactly"
         )));
     }
     Ok(trial.log_likelihoods)
