@@ -203,7 +203,10 @@ impl Config {
     /// The file of recorded releases, where the audit is of one.
     #[must_use]
     pub fn recorded(&self) -> Option<&Path> {
-        let name = self.mechanisms.iter().find_map(|name| name.strip_prefix(RELEASES));
+        let name = self
+            .mechanisms
+            .iter()
+            .find_map(|name| name.strip_prefix(RELEASES));
         name.map(Path::new)
     }
 

@@ -18,8 +18,22 @@ impl Count {
     /// # Errors
     /// Failed, where it has numbers that no trial can have.
     pub fn observe(&mut self, trial: &Observed<'_>) -> Result<()> {
-        self.tally.record(trial.secret, trial.guess, trial.failed);
-        self.evidence.record(trial)
+        self.observe_times(trial, 1)
+    }
+
+    /// Counts as many trials that are all the same.
+    ///
+    /// # Errors
+    /// As [`Self::observe`].
+    pub fn observe_times(&mut self, trial: &Observed<'_>, times: u64) -> Result<()> {
+        let Observed {
+            secret,
+            guess,
+            failed,
+            ..
+        } = *trial;
+        self.tally.record_times(secret, guess, failed, times);
+        self.evidence.record_times(trial, times)
     }
 }
 

@@ -96,6 +96,8 @@ enum Made<'a> {
     Trials(Vec<Trial>),
     /// By numbers, of this series.
     Outcomes(&'a Tabulated<'a>, Vec<Outcome>),
+    /// How often each outcome by numbers came up.
+    Times(&'a Tabulated<'a>, Vec<u64>),
 }
 
 impl Driver<'_> {
@@ -123,6 +125,8 @@ impl Driver<'_> {
         let cells: Vec<usize> = (0..self.plan.attacks.len())
             .map(|attack| self.plan.cell(series, attack))
             .collect();
+        let by_counts = |cell: &usize| state.counts[*cell].evidence.goes_by_counts();
+        let at_once = self.until == Until::Trials && cells.iter().all(by_counts);
         let mut first = self.trials.end;
         for cell in &cells {
             if !self.stops(*cell, state)? {
@@ -150,7 +154,7 @@ impl Driver<'_> {
                 .par_iter()
                 .map(|start| {
                     let numbers = *start..(start + batch).min(self.trials.end);
-                    self.run_batch(series, numbers, tabulated)
+                    self.run_batch(series, numbers, tabulated, at_once)
                 })
                 .collect();
             let mut stopped = false;
@@ -162,12 +166,7 @@ impl Driver<'_> {
                 };
                 recorded = made
                     .map_err(|error| error.context(self.describe(series)))
-                    .and_then(|made| match made {
-                        Made::Outcomes(table, made) => self.count(&made, table, cells[0], state),
-                        Made::Trials(made) => {
-                            self.record(made, &cells, state, journal.as_deref_mut())
-                        }
-                    });
+                    .and_then(|made| self.take(made, &cells, state, journal.as_deref_mut()));
                 if recorded.is_err() {
                     break;
                 }
@@ -218,6 +217,7 @@ impl Driver<'_> {
         series: usize,
         numbers: Range<u64>,
         tabulated: Option<&'a Tabulated<'a>>,
+        at_once: bool,
     ) -> Option<Result<Made<'a>>> {
         if self.interrupted.load(Ordering::Relaxed) {
             return None;
@@ -225,7 +225,10 @@ impl Driver<'_> {
         let amount = numbers.end - numbers.start;
         let series = &self.plan.series[series];
         let made = match tabulated {
-            Some(table) => table.run(numbers).map(|made| Made::Outcomes(table, made)),
+            Some(table) if at_once => table.times(numbers).map(|made| Made::Times(table, made)),
+            Some(table) => table
+                .trials(numbers)
+                .map(|made| Made::Outcomes(table, made)),
             None => {
                 let corpus = &self.plan.corpora[series.corpus];
                 let attacks = &self.attacks[series.corpus];
@@ -236,20 +239,29 @@ impl Driver<'_> {
         Some(made)
     }
 
-    /// Counts trials by numbers until their cell stops.
-    fn count(
+    /// Counts what was made, and writes it where rows are kept. By numbers there is one cell.
+    fn take(
         &self,
-        outcomes: &[Outcome],
-        table: &Tabulated<'_>,
-        cell: usize,
+        made: Made<'_>,
+        cells: &[usize],
         state: &mut State,
+        journal: Option<&mut Journal>,
     ) -> Result<()> {
-        let stops_early = self.until != Until::Trials;
-        for outcome in outcomes {
-            if stops_early && self.stops(cell, state)? {
-                break;
+        match made {
+            Made::Trials(trials) => return self.record(trials, cells, state, journal),
+            Made::Outcomes(table, outcomes) => {
+                for outcome in outcomes {
+                    if self.stops(cells[0], state)? {
+                        break;
+                    }
+                    state.counts[cells[0]].observe(&table.observed(outcome))?;
+                }
             }
-            state.counts[cell].observe(&table.observed(*outcome))?;
+            Made::Times(table, times) => {
+                for (outcome, times) in (0..).zip(times).filter(|(_, times)| *times > 0) {
+                    state.counts[cells[0]].observe_times(&table.observed(outcome), times)?;
+                }
+            }
         }
         Ok(())
     }

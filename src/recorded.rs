@@ -69,19 +69,24 @@ pub fn plan(config: &Config, path: &Path, models: &Models) -> Result<Plan> {
         for k in &config.ks {
             let most = group.trials(*k);
             let what = format!(
-                "{}{} releases of {} texts",
-                epsilon.map_or(String::new(), |e| format!("ε = {e}: ")),
+                "{} releases of {} texts{}",
                 group.rows(),
                 group.sources.len(),
+                epsilon.map_or(String::new(), |e| format!(" at ε = {e}")),
             );
+            if most == 0 {
+                return Err(Error::usage(format!(
+                    "k = {k}: the {what} make no trial, which needs one release of each of {k} texts: take a smaller --k, or record more"
+                )));
+            }
             if config.trials > most {
                 return Err(Error::usage(format!(
-                    "trials = {}: {what} are good for {most} trials of k = {k}, for a release is used once and each trial uses {k}: take at most so many, or record more",
+                    "trials = {}: the {what} are good for {most} trials of k = {k}, of which each uses up {k}: take at most so many, or record more",
                     config.trials
                 )));
             }
             notes.push(format!(
-                "{what}: {} of at most {most} trials of k = {k}, each release in one at most{}",
+                "{what}: good for {most} trials of k = {k}, {} are made, no release is in two{}",
                 config.trials,
                 group.said(&rows),
             ));
@@ -255,7 +260,7 @@ impl Group {
         match self.sources.iter().map(repeated).sum::<usize>() {
             0 => String::new(),
             repeated => format!(
-                "; {repeated} repeat the source and release of another row, which is no fault unless they are copies of it"
+                "; {repeated} say what another row of the same source says (if they are copies and no draws of their own, the bound is worth nothing)"
             ),
         }
     }
@@ -370,7 +375,7 @@ mod tests {
         let (group, rows) = group(&[3, 2]);
         assert_eq!(group.said(&rows), "");
         let mut rows = rows.to_vec();
-        rows[1].release.clone_from(&rows[0].release);
-        assert!(group.said(&rows).starts_with("; 1 repeat"));
+        rows[1].release = rows[0].release.clone();
+        assert!(group.said(&rows).starts_with("; 1 say"));
     }
 }

@@ -10,6 +10,8 @@
 //! A trial of randomised response costs less than its texts and its row do, and an epsilon of 4 takes millions of
 //! trials to see to two digits.
 
+use std::ops::Range;
+
 use teda_core::estimator::Observed;
 use teda_core::sampling::TransitionSampler;
 use teda_core::{Answer, Attack, Categorical, Observation, Release, Result, Role};
@@ -18,7 +20,7 @@ use crate::plan::{Corpus, Series, Sets};
 use crate::trial;
 
 /// Observations of a table at most: it is made at once and stays in the cache.
-const MOST: usize = 1 << 16;
+const MOST: usize = 1 << 14;
 
 /// A series whose observations are all known.
 pub struct Tabulated<'a> {
@@ -41,13 +43,8 @@ struct Seen {
     failed: bool,
 }
 
-/// A trial by numbers.
-#[derive(Debug, Clone, Copy)]
-pub struct Outcome {
-    seen: u32,
-    secret: u32,
-    guess: u32,
-}
+/// A trial by numbers: what is seen, the secret and the guess, as digits of one number.
+pub type Outcome = u32;
 
 impl<'a> Tabulated<'a> {
     /// The table of a series under an attack that goes by likelihoods, and so tosses no coins; `None` where
@@ -82,21 +79,37 @@ impl<'a> Tabulated<'a> {
         }))
     }
 
-    /// The trials `numbers`.
+    /// The trials `numbers`, one after the other.
     ///
     /// # Errors
     /// None that [`Self::new`] has not met.
-    pub fn run(&self, numbers: std::ops::Range<u64>) -> Result<Vec<Outcome>> {
+    pub fn trials(&self, numbers: Range<u64>) -> Result<Vec<Outcome>> {
+        let mut outcomes = Vec::with_capacity((numbers.end - numbers.start) as usize);
+        self.each(numbers, |outcome| outcomes.push(outcome))?;
+        Ok(outcomes)
+    }
+
+    /// How often each outcome comes up in the trials `numbers`, `[outcomes]`.
+    ///
+    /// # Errors
+    /// None that [`Self::new`] has not met.
+    pub fn times(&self, numbers: Range<u64>) -> Result<Vec<u64>> {
+        let mut times = vec![0; self.seen.len() * self.series.k * self.series.k];
+        self.each(numbers, |outcome| times[outcome as usize] += 1)?;
+        Ok(times)
+    }
+
+    fn each(&self, numbers: Range<u64>, mut take: impl FnMut(Outcome)) -> Result<()> {
+        let k = self.series.k;
         let pool = |role| self.series.seed.pool(numbers.start, role);
         let mut candidates = pool(Role::Candidates);
         let mut secrets = pool(Role::Secret);
         let mut coins = pool(Role::Mechanism);
-        let mut set = vec![0; self.series.k];
-        let mut outcomes = Vec::with_capacity((numbers.end - numbers.start) as usize);
+        let mut set = vec![0; k];
         for number in numbers {
             self.sampler
                 .draw_uniformly(&mut set, &mut candidates.next());
-            let secret = secrets.next().below(set.len());
+            let secret = secrets.next().below(k);
             let release = self.mechanism.respond(set[secret], &mut coins.next());
             let digits = set.iter().chain([&release]);
             let place = digits.fold(0, |place, digit| place * self.texts + digit);
@@ -104,13 +117,9 @@ impl<'a> Tabulated<'a> {
                 Some(guess) => guess,
                 None => self.chance(place, number)?,
             };
-            outcomes.push(Outcome {
-                seen: place as u32,
-                secret: secret as u32,
-                guess,
-            });
+            take(((place * k + secret) * k) as u32 + guess);
         }
-        Ok(outcomes)
+        Ok(())
     }
 
     /// The guess in trial `number`, where what is seen at `place` leaves it to chance.
@@ -123,11 +132,12 @@ impl<'a> Tabulated<'a> {
 
     /// A trial as estimators see it.
     pub fn observed(&self, outcome: Outcome) -> Observed<'_> {
-        let seen = &self.seen[outcome.seen as usize];
+        let (outcome, k) = (outcome as usize, self.series.k);
+        let seen = &self.seen[outcome / k / k];
         Observed {
             candidates: &seen.candidates,
-            secret: outcome.secret as usize,
-            guess: outcome.guess as usize,
+            secret: outcome / k % k,
+            guess: outcome % k,
             margin: seen.margin,
             failed: seen.failed,
             log_likelihoods: &seen.log_likelihoods,

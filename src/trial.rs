@@ -1,7 +1,9 @@
 //! One batch of trials of a series: candidates → secret → release → scores → guess.
 
 use teda_core::sampling::TransitionSampler;
-use teda_core::{Answer, Attack, Error, Observation, Query, Release, Result, Role, Seed, grouped};
+use teda_core::{
+    Answer, Attack, Error, Likelihood, Observation, Query, Release, Result, Role, Seed, grouped,
+};
 
 use crate::plan::{Corpus, Series, Sets};
 

@@ -203,6 +203,13 @@ enum State {
     Open(Box<ChaCha8Rng>),
 }
 
+/// By value, so that a stream of which a word or none is taken can live in registers.
+#[cold]
+#[inline(never)]
+fn opened(leaf: Seed) -> Box<ChaCha8Rng> {
+    Box::new(leaf.generator())
+}
+
 impl Stream {
     #[inline]
     fn word(&mut self) -> u64 {
@@ -211,14 +218,14 @@ impl Stream {
         {
             return word;
         }
-        self.open().next_u64()
+        self.generator().next_u64()
     }
 
-    /// The leaf's generator.
-    #[cold]
-    fn open(&mut self) -> &mut ChaCha8Rng {
+    /// The leaf's generator, from here on.
+    #[inline]
+    fn generator(&mut self) -> &mut ChaCha8Rng {
         if let State::Begun { leaf, .. } = &self.0 {
-            self.0 = State::Open(Box::new(leaf.generator()));
+            self.0 = State::Open(opened(*leaf));
         }
         match &mut self.0 {
             State::Open(generator) => generator,
@@ -304,7 +311,7 @@ fn relative_weight(x: f64) -> f64 {
 
 impl RngCore for Stream {
     fn next_u32(&mut self) -> u32 {
-        self.open().next_u32()
+        self.generator().next_u32()
     }
 
     fn next_u64(&mut self) -> u64 {
@@ -312,7 +319,7 @@ impl RngCore for Stream {
     }
 
     fn fill_bytes(&mut self, destination: &mut [u8]) {
-        self.open().fill_bytes(destination);
+        self.generator().fill_bytes(destination);
     }
 }
 

@@ -34,9 +34,17 @@ impl Tally {
     /// # Panics
     /// If an index is not below k.
     pub fn record(&mut self, secret: usize, guess: usize, failed: bool) {
+        self.record_times(secret, guess, failed, 1);
+    }
+
+    /// Counts as many trials that are the same.
+    ///
+    /// # Panics
+    /// If an index is not below k.
+    pub fn record_times(&mut self, secret: usize, guess: usize, failed: bool, times: u64) {
         assert!(secret < self.k && guess < self.k, "index outside the set");
-        self.counts[secret * self.k + guess] += 1;
-        self.failed += u64::from(failed);
+        self.counts[secret * self.k + guess] += times;
+        self.failed += times * u64::from(failed);
     }
 
     /// Number of candidates.

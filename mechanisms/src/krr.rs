@@ -84,15 +84,16 @@ impl RandomisedResponse {
 
 impl Categorical for RandomisedResponse {
     fn respond(&self, secret: usize, stream: &mut Stream) -> usize {
-        if stream.uniform() < self.kept {
-            return secret;
+        let kept = stream.uniform() < self.kept;
+        match self.domain.size() - 1 {
+            // The only other one needs no coin, nor a branch that nobody can predict.
+            1 => secret ^ usize::from(!kept),
+            _ if kept => secret,
+            others => {
+                let other = stream.below(others);
+                if other >= secret { other + 1 } else { other }
+            }
         }
-        let other = match self.domain.size() - 1 {
-            // The only other one needs no coin.
-            1 => 0,
-            others => stream.below(others),
-        };
-        if other >= secret { other + 1 } else { other }
     }
 }
 

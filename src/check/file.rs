@@ -16,8 +16,9 @@ use crate::cli::audit;
 use crate::config::Config;
 
 /// Flags of `teda audit` that say what is computed. How fast is said to `teda check`.
-const FLAGS: [&str; 23] = [
+const FLAGS: [&str; 24] = [
     "mech",
+    "releases",
     "epsilon",
     "dataset",
     "limit",

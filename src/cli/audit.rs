@@ -391,7 +391,11 @@ impl Arguments {
                     .corpora
                     .iter()
                     .for_each(|corpus| eprintln!("{}", corpus.summary()));
-                prepared.plan.notes.iter().for_each(|note| eprintln!("{note}"));
+                prepared
+                    .plan
+                    .notes
+                    .iter()
+                    .for_each(|note| eprintln!("{note}"));
             }
             prepared.begin(self.out.as_deref(), &pace)?
         };

@@ -9,4 +9,5 @@ mod judges;
 mod laws;
 mod models;
 mod outside;
+mod recorded;
 mod sandbox;

@@ -54,6 +54,19 @@ pub trait Evidence: Send {
     /// Failed, where the trial has numbers that no trial can have.
     fn record(&mut self, trial: &Observed<'_>) -> Result<()>;
 
+    /// Whether equal trials may be taken together and all of them in any order: it goes by their counts.
+    fn goes_by_counts(&self) -> bool {
+        false
+    }
+
+    /// Takes as many trials that are all the same.
+    ///
+    /// # Errors
+    /// As [`Self::record`].
+    fn record_times(&mut self, trial: &Observed<'_>, times: u64) -> Result<()> {
+        (0..times).try_for_each(|_| self.record(trial))
+    }
+
     /// What they show.
     fn bound(&self) -> Bound;
 
@@ -85,7 +98,21 @@ impl Counted {
 
 impl Evidence for Counted {
     fn record(&mut self, trial: &Observed<'_>) -> Result<()> {
-        self.tally.record(trial.secret, trial.guess, trial.failed);
+        self.record_times(trial, 1)
+    }
+
+    fn goes_by_counts(&self) -> bool {
+        true
+    }
+
+    fn record_times(&mut self, trial: &Observed<'_>, times: u64) -> Result<()> {
+        let Observed {
+            secret,
+            guess,
+            failed,
+            ..
+        } = *trial;
+        self.tally.record_times(secret, guess, failed, times);
         Ok(())
     }
 
