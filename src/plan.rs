@@ -369,10 +369,17 @@ pub fn refuse_unfit(config: &Config, entry: &Entry, mechanism: &dyn Mechanism) -
             entry.name, config.estimator
         )));
     }
-    if needs == Needs::Gaussian && !mechanism.is_gaussian() {
+    refuse_ungaussian(entry.name, mechanism.is_gaussian(), &config.estimator)
+}
+
+/// Refuses an estimator that supposes a Gaussian mechanism for another one.
+///
+/// # Errors
+/// Usage.
+pub fn refuse_ungaussian(mechanism: &str, is_gaussian: bool, estimator: &str) -> Result<()> {
+    if estimator::named(estimator)?.needs == Needs::Gaussian && !is_gaussian {
         return Err(Error::usage(format!(
-            "'{}' is not declared Gaussian, and on other mechanisms the estimator '{}' claims more than is true: take another estimator for it",
-            entry.name, config.estimator
+            "'{mechanism}' is not declared Gaussian, and on other mechanisms the estimator '{estimator}' claims more than is true: take another estimator for it"
         )));
     }
     Ok(())

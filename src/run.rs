@@ -350,6 +350,7 @@ fn cell_plans(config: &Config, plan: &Plan) -> Vec<CellPlan> {
             guarantee: series.mechanism.guarantee(),
             claimed_epsilon: series.claim.map(|claim| claim.epsilon),
             claimed_delta: series.claim.map(|claim| claim.delta),
+            gaussian: series.mechanism.is_gaussian(),
             texts: Some(series.corpus as u32),
         })
         .collect()

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use teda_core::{Error, Result};
 use teda_results::{Cell, Document, Manifest, Status, trials};
 
-use crate::config::{Config, Keep};
+use crate::config::{ANYTIME, Config, Keep};
 use crate::outcome::judge;
+use crate::plan::refuse_ungaussian;
+use crate::until::Until;
 use crate::{count, finish};
 
 /// A stored run.
@@ -50,6 +52,25 @@ impl Stored {
     /// Failed, if the manifest holds none.
     pub fn config(&self) -> Result<Config> {
         Config::of_run(&self.manifest, &self.directory)
+    }
+
+    /// Has the rows judged by another estimator than the run's.
+    ///
+    /// # Errors
+    /// Usage, where its bound would not hold for these rows.
+    pub fn judge_by(&mut self, estimator: &str) -> Result<()> {
+        let until = self.config()?.until;
+        if until != Until::Trials && estimator != ANYTIME {
+            return Err(Error::usage(format!(
+                "{}: this run stopped by what it saw (--until {until}), which estimator '{estimator}' does not allow; only {ANYTIME} does",
+                self.directory.display()
+            )));
+        }
+        for cell in &mut self.manifest.cells {
+            refuse_ungaussian(&cell.mechanism, cell.gaussian, estimator)?;
+            estimator.clone_into(&mut cell.estimator);
+        }
+        Ok(())
     }
 
     /// The cells' results, counted anew from the rows.

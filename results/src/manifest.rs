@@ -149,6 +149,9 @@ pub struct CellPlan {
     pub claimed_epsilon: Option<f64>,
     /// δ that goes with `claimed_epsilon`.
     pub claimed_delta: Option<f64>,
+    /// Whether the mechanism is declared Gaussian.
+    #[serde(default)]
+    pub gaussian: bool,
     /// The list of `texts.parquet` that the candidates of its rows are numbers of; none for a run that has no
     /// such file.
     #[serde(default)]
@@ -274,6 +277,7 @@ mod tests {
                 }),
                 claimed_epsilon: Some(0.1),
                 claimed_delta: Some(0.0),
+                gaussian: false,
                 texts: Some(0),
             }],
             ..Manifest::new(

@@ -51,9 +51,9 @@ impl Arguments {
             for plan in &mut stored.manifest.cells {
                 plan.alpha = self.alpha.unwrap_or(plan.alpha);
                 plan.delta = self.delta.unwrap_or(plan.delta);
-                if let Some(estimator) = &self.estimator {
-                    plan.estimator.clone_from(estimator);
-                }
+            }
+            if let Some(estimator) = &self.estimator {
+                stored.judge_by(estimator)?;
             }
             cells.extend(stored.judge()?);
         }

@@ -147,6 +147,42 @@ fn estimators_that_do_not_fit_are_refused() {
     }
 }
 
+/// What a run may not be judged by at once, its rows may not be judged by later.
+#[test]
+fn a_report_takes_no_estimator_that_the_rows_do_not_allow() {
+    let sandbox = Sandbox::new();
+    let krr = "audit --mech krr --epsilon 1 --dataset categories:2 --trials 500 --quiet";
+    let krr: Vec<&str> = krr.split(' ').collect();
+    sandbox.stdout(&[&krr[..], &["--out", "all"]].concat());
+    sandbox.stdout(&[&krr[..], &["--out", "stopped", "--until", "width=1"]].concat());
+    for (run, estimator, said) in [
+        ("all", "gdp", "not declared Gaussian"),
+        ("stopped", "teda", "only anytime does"),
+    ] {
+        let report = [
+            "report",
+            run,
+            "--out",
+            "again",
+            "--delta",
+            "0.1",
+            "--estimator",
+        ];
+        let output = sandbox.run(&[&report[..], &[estimator]].concat());
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{run}: {error}");
+        assert!(error.contains(said), "{error}");
+    }
+    sandbox.stdout(&[
+        "report",
+        "stopped",
+        "--out",
+        "again",
+        "--estimator",
+        "anytime",
+    ]);
+}
+
 /// Near likelihoods make guesses and are not stored, so that no report can take them for exact.
 #[test]
 fn a_report_certifies_exact_likelihoods_alone() {
