@@ -67,9 +67,9 @@ const FILE: &str = "The file:
   [[audit]]
   name = \"krr\"                # also the name of its run directory
   mech = \"krr\"                # flags of `teda audit`, each a value or a list of values: mech,
-  epsilon = [1, 2]            # releases, epsilon, dataset, limit, min-words, max-words, split, attack,
-  dataset = \"categories:2\"    # k, lambda, neighbours, trials, alpha, delta, estimator, until, seed,
-                              # set, preset, claim, llm, encoder, judge
+  epsilon = [1, 2]            # epsilon, releases, dataset, limit, min-words, max-words, split,
+  dataset = \"categories:2\"    # attack, k, lambda, neighbours, trials, alpha, delta, estimator,
+                              # until, seed, set, preset, claim, llm, encoder, judge
   at-most = \"claim\"           # of every cell's bound: a number, or \"claim\": no violation. When left
                               # out \"claim\", unless at-least or expect is given
   at-least = 0.5              # every bound reaches this: a control that must be caught
