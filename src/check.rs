@@ -92,7 +92,7 @@ impl Audit {
     pub fn run(&self, out: &Path, access: &Access, pace: &Pace<'_>) -> Result<Option<Checked>> {
         let (prepared, _) = self.prepare(access)?;
         match prepared.begin(Some(&out.join(&self.name)), pace)? {
-            Ended::Interrupted(_) => Ok(None),
+            Ended::Interrupted(..) => Ok(None),
             Ended::Complete(run_dir, cells) => Ok(Some(Checked {
                 name: self.name.clone(),
                 run_dir,

@@ -69,24 +69,24 @@ pub fn plan(config: &Config, path: &Path, models: &Models) -> Result<Plan> {
         for k in &config.ks {
             let most = group.trials(*k);
             let what = format!(
-                "{} releases of {} texts{}",
-                group.rows(),
-                group.sources.len(),
+                "{} of {}{}",
+                counted(group.rows(), "release"),
+                counted(group.sources.len(), "text"),
                 epsilon.map_or(String::new(), |e| format!(" at ε = {e}")),
             );
             if most == 0 {
                 return Err(Error::usage(format!(
-                    "k = {k}: the {what} make no trial, which needs one release of each of {k} texts: take a smaller --k, or record more"
+                    "k = {k}: {what} make no trial, which needs one release of each of {k} texts: take a smaller --k, or record more"
                 )));
             }
             if config.trials > most {
                 return Err(Error::usage(format!(
-                    "trials = {}: the {what} are good for {most} trials of k = {k}, of which each uses up {k}: take at most so many, or record more",
+                    "trials = {}: {what} are good for {most} trials of k = {k}, of which each uses up {k}: take at most so many, or record more",
                     config.trials
                 )));
             }
             notes.push(format!(
-                "{what}: good for {most} trials of k = {k}, {} are made, no release is in two{}",
+                "{what}: good for {most} trials of k = {k}, of which {} are made; no release is in two{}",
                 config.trials,
                 group.said(&rows),
             ));
@@ -295,6 +295,14 @@ impl Group {
             places,
             texts,
         }
+    }
+}
+
+/// A number of things, in words.
+fn counted(number: usize, thing: &str) -> String {
+    match number {
+        1 => format!("1 {thing}"),
+        _ => format!("{number} {thing}s"),
     }
 }
 

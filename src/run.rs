@@ -37,8 +37,8 @@ pub struct Pace<'a> {
 pub enum Ended {
     /// All trials are done; the directory holds the results.
     Complete(PathBuf, Vec<Cell>),
-    /// Stopped on request; the directory can be resumed.
-    Interrupted(PathBuf),
+    /// Stopped on request; the directory can be resumed, from its first trial where it keeps no rows.
+    Interrupted(PathBuf, Keep),
 }
 
 /// Everything of a run that follows from its configuration.
@@ -190,7 +190,7 @@ impl Prepared {
         if !complete {
             manifest.status = Status::Interrupted;
             manifest.save(directory)?;
-            return Ok(Ended::Interrupted(directory.to_owned()));
+            return Ok(Ended::Interrupted(directory.to_owned(), self.config.keep));
         }
         // What an earlier process spent is not known, and a part is no substitute for the whole.
         let seconds: Vec<Option<f64>> = state

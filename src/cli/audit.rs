@@ -405,9 +405,13 @@ impl Arguments {
                 self.say_where(&directory);
                 Ok(Outcome::Done)
             }
-            Ended::Interrupted(directory) => {
+            Ended::Interrupted(directory, keep) => {
+                let how = match keep {
+                    Keep::Rows => "go on",
+                    Keep::Counts => "without rows, begin again",
+                };
                 eprintln!(
-                    "interrupted; go on with: teda audit --resume {}",
+                    "interrupted; {how} with: teda audit --resume {}",
                     directory.display()
                 );
                 Ok(Outcome::Interrupted)
