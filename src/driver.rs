@@ -22,8 +22,8 @@ use crate::until::{self, Until};
 /// Batches that each thread computes between two flushes at most: enough that no thread waits for long
 /// at the end of a wave.
 const BATCHES_PER_WAVE: usize = 8;
-/// How many times larger a batch of trials by numbers is: as long, at some ten nanoseconds each, as one of texts.
-const BATCHES_BY_NUMBERS: u64 = 256;
+/// Trials a batch by numbers: about a millisecond of them, whatever a batch with texts is.
+const BATCH_BY_NUMBERS: u64 = 1 << 16;
 /// A wave that takes longer than this is not made larger, so that a kill loses little of slow mechanisms.
 const LONG_WAVE: Duration = Duration::from_secs(2);
 
@@ -133,7 +133,7 @@ impl Driver<'_> {
                 first = first.min(state.next_trial(*cell));
             }
         }
-        let batch = self.batch * tabulated.map_or(1, |_| BATCHES_BY_NUMBERS);
+        let batch = tabulated.map_or(self.batch, |_| BATCH_BY_NUMBERS);
         // Not collected as a whole: memory must not grow with the number of trials.
         let mut starts = (first..self.trials.end).step_by(batch as usize);
         let mut batches_per_thread = 1;
@@ -225,10 +225,8 @@ impl Driver<'_> {
         let amount = numbers.end - numbers.start;
         let series = &self.plan.series[series];
         let made = match tabulated {
-            Some(table) if at_once => table.times(numbers).map(|made| Made::Times(table, made)),
-            Some(table) => table
-                .trials(numbers)
-                .map(|made| Made::Outcomes(table, made)),
+            Some(table) if at_once => Ok(Made::Times(table, table.times(numbers))),
+            Some(table) => Ok(Made::Outcomes(table, table.trials(numbers))),
             None => {
                 let corpus = &self.plan.corpora[series.corpus];
                 let attacks = &self.attacks[series.corpus];

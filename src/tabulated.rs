@@ -14,10 +14,11 @@ use std::ops::Range;
 
 use teda_core::estimator::Observed;
 use teda_core::sampling::TransitionSampler;
-use teda_core::{Answer, Attack, Categorical, Observation, Release, Result, Role};
+use teda_core::seed::Pool;
+use teda_core::{Attack, Categorical, Observation, Release, Result, Role};
 
 use crate::plan::{Corpus, Series, Sets};
-use crate::trial;
+use crate::trial::{self, Best};
 
 /// Observations of a table at most: it is made at once and stays in the cache.
 const MOST: usize = 1 << 14;
@@ -32,15 +33,25 @@ pub struct Tabulated<'a> {
     seen: Vec<Seen>,
     /// The guess at each; `None` where it is left to chance.
     guesses: Vec<Option<u32>>,
+    /// Whether a trial can be left to chance.
+    has_ties: bool,
 }
 
 /// What an adversary may see, and makes of it.
 struct Seen {
     candidates: Vec<u32>,
     log_likelihoods: Vec<f64>,
-    scores: Answer<Vec<f64>>,
-    margin: f64,
+    best: Best,
     failed: bool,
+}
+
+impl Seen {
+    /// Whether a trial has such a set: with no candidate twice.
+    fn can_be(&self) -> bool {
+        let rest = |place: usize| &self.candidates[place + 1..];
+        let mut places = 0..self.candidates.len();
+        places.all(|place| !rest(place).contains(&self.candidates[place]))
+    }
 }
 
 /// A trial by numbers: what is seen, the secret and the guess, as digits of one number.
@@ -68,66 +79,58 @@ impl<'a> Tabulated<'a> {
         let (Some(mechanism), Some(places)) = (mechanism, places) else {
             return Ok(None);
         };
-        let (seen, guesses) = all_seen(series, corpus, attack, places)?;
+        let seen = all_seen(series, corpus, attack, places)?;
+        let guess = |seen: &Seen| seen.best.only().map(|guess| guess as u32);
         Ok(Some(Self {
+            guesses: seen.iter().map(guess).collect(),
+            has_ties: seen
+                .iter()
+                .any(|seen| guess(seen).is_none() && seen.can_be()),
             series,
             sampler,
             mechanism,
             texts,
             seen,
-            guesses,
         }))
     }
 
     /// The trials `numbers`, one after the other.
-    ///
-    /// # Errors
-    /// None that [`Self::new`] has not met.
-    pub fn trials(&self, numbers: Range<u64>) -> Result<Vec<Outcome>> {
+    pub fn trials(&self, numbers: Range<u64>) -> Vec<Outcome> {
         let mut outcomes = Vec::with_capacity((numbers.end - numbers.start) as usize);
-        self.each(numbers, |outcome| outcomes.push(outcome))?;
-        Ok(outcomes)
+        self.each(numbers, |outcome| outcomes.push(outcome));
+        outcomes
     }
 
     /// How often each outcome comes up in the trials `numbers`, `[outcomes]`.
-    ///
-    /// # Errors
-    /// None that [`Self::new`] has not met.
-    pub fn times(&self, numbers: Range<u64>) -> Result<Vec<u64>> {
+    pub fn times(&self, numbers: Range<u64>) -> Vec<u64> {
         let mut times = vec![0; self.seen.len() * self.series.k * self.series.k];
-        self.each(numbers, |outcome| times[outcome as usize] += 1)?;
-        Ok(times)
+        self.each(numbers, |outcome| times[outcome as usize] += 1);
+        times
     }
 
-    fn each(&self, numbers: Range<u64>, mut take: impl FnMut(Outcome)) -> Result<()> {
+    fn each(&self, numbers: Range<u64>, mut take: impl FnMut(Outcome)) {
         let k = self.series.k;
         let pool = |role| self.series.seed.pool(numbers.start, role);
         let mut candidates = pool(Role::Candidates);
         let mut secrets = pool(Role::Secret);
         let mut coins = pool(Role::Mechanism);
+        let mut ties = self.has_ties.then(|| pool(Role::Ties));
         let mut set = vec![0; k];
-        for number in numbers {
+        for _ in numbers {
             self.sampler
                 .draw_uniformly(&mut set, &mut candidates.next());
             let secret = secrets.next().below(k);
             let release = self.mechanism.respond(set[secret], &mut coins.next());
             let digits = set.iter().chain([&release]);
             let place = digits.fold(0, |place, digit| place * self.texts + digit);
-            let guess = match self.guesses[place] {
-                Some(guess) => guess,
-                None => self.chance(place, number)?,
+            let ties = ties.as_mut().map(Pool::next);
+            let guess = match (self.guesses[place], ties) {
+                (Some(guess), _) => guess,
+                (None, Some(ties)) => self.seen[place].best.pick(|| ties) as u32,
+                (None, None) => unreachable!("no trial has a candidate twice"),
             };
             take(((place * k + secret) * k) as u32 + guess);
         }
-        Ok(())
-    }
-
-    /// The guess in trial `number`, where what is seen at `place` leaves it to chance.
-    #[cold]
-    fn chance(&self, place: usize, number: u64) -> Result<u32> {
-        let ties = self.series.seed.role(number, Role::Ties);
-        let scores = self.seen[place].scores.clone();
-        Ok(trial::decide(Some(scores), self.series.k, ties)?.candidate as u32)
     }
 
     /// A trial as estimators see it.
@@ -138,7 +141,7 @@ impl<'a> Tabulated<'a> {
             candidates: &seen.candidates,
             secret: outcome / k % k,
             guess: outcome % k,
-            margin: seen.margin,
+            margin: seen.best.margin,
             failed: seen.failed,
             log_likelihoods: &seen.log_likelihoods,
         }
@@ -151,7 +154,7 @@ fn all_seen(
     corpus: &Corpus,
     attack: &dyn Attack,
     places: usize,
-) -> Result<(Vec<Seen>, Vec<Option<u32>>)> {
+) -> Result<Vec<Seen>> {
     let (texts, k) = (corpus.texts.len(), series.k);
     let digit = |place: usize, digit: usize| place / texts.pow(digit as u32) % texts;
     let sets: Vec<usize> = (0..places)
@@ -173,18 +176,17 @@ fn all_seen(
         })
         .collect();
     let scores = trial::scores(attack, &observations)?;
-    let seen = sets.chunks(k).zip(likelihoods.iter().cloned()).zip(scores);
-    let seen = seen.map(|((set, log_likelihoods), scores)| {
-        let guess = trial::decide(Some(scores.clone()), k, series.seed)?;
-        let seen = Seen {
-            candidates: set.iter().map(|text| *text as u32).collect(),
-            log_likelihoods,
-            scores,
-            margin: guess.margin,
-            failed: guess.failure.is_some(),
-        };
-        Ok((seen, (guess.margin > 0.0).then_some(guess.candidate as u32)))
-    });
-    let seen: Result<Vec<_>> = seen.collect();
-    Ok(seen?.into_iter().unzip())
+    sets.chunks(k)
+        .zip(likelihoods.iter().cloned())
+        .zip(scores)
+        .map(|((set, log_likelihoods), scores)| {
+            let (scores, failure) = trial::usable(Some(scores), k)?;
+            Ok(Seen {
+                candidates: set.iter().map(|text| *text as u32).collect(),
+                log_likelihoods,
+                best: Best::of(&scores),
+                failed: failure.is_some(),
+            })
+        })
+        .collect()
 }

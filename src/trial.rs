@@ -2,7 +2,8 @@
 
 use teda_core::sampling::TransitionSampler;
 use teda_core::{
-    Answer, Attack, Error, Likelihood, Observation, Query, Release, Result, Role, Seed, grouped,
+    Answer, Attack, Error, Likelihood, Observation, Query, Release, Result, Role, Seed, Stream,
+    grouped,
 };
 
 use crate::plan::{Corpus, Series, Sets};
@@ -256,7 +257,21 @@ pub fn scores(attack: &dyn Attack, batch: &[Observation<'_>]) -> Result<Vec<Answ
 
 /// The guess that follows from an attack's scores of `k` candidates: a random one where it has none, or
 /// was shown nothing.
-pub fn decide(scores: Option<Answer<Vec<f64>>>, k: usize, ties: Seed) -> Result<Guess> {
+fn decide(scores: Option<Answer<Vec<f64>>>, k: usize, ties: Seed) -> Result<Guess> {
+    let (scores, failure) = usable(scores, k)?;
+    let (candidate, margin) = highest(&scores, ties);
+    Ok(Guess {
+        candidate,
+        margin,
+        failure,
+    })
+}
+
+/// The scores to decide on, all equal where the attack has none or was shown nothing, and why it has none.
+///
+/// # Errors
+/// Where there are not `k`, or one is NaN.
+pub fn usable(scores: Option<Answer<Vec<f64>>>, k: usize) -> Result<(Vec<f64>, Option<String>)> {
     let (scores, failure) = match scores {
         Some(Ok(scores)) => (scores, None),
         Some(Err(reason)) => (vec![0.0; k], Some(reason)),
@@ -267,27 +282,50 @@ pub fn decide(scores: Option<Answer<Vec<f64>>>, k: usize, ties: Seed) -> Result<
             "the attack scored {scores:?} for {k} candidates"
         )));
     }
-    let (candidate, margin) = highest(&scores, ties);
-    Ok(Guess {
-        candidate,
-        margin,
-        failure,
-    })
+    Ok((scores, failure))
 }
 
 /// The place of the highest score and its margin; equal ones are split fairly with the trial's own
 /// stream.
 pub fn highest(scores: &[f64], ties: Seed) -> (usize, f64) {
-    let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let tied: Vec<usize> = (0..scores.len()).filter(|i| scores[*i] == best).collect();
-    if tied.len() > 1 {
-        return (tied[ties.stream().below(tied.len())], 0.0);
+    let best = Best::of(scores);
+    (best.pick(|| ties.stream()), best.margin)
+}
+
+/// The places of the highest score.
+pub struct Best {
+    places: Vec<usize>,
+    /// What lies between it and the second best, at most the largest double; 0 where places share it.
+    pub margin: f64,
+}
+
+impl Best {
+    /// Of some scores.
+    pub fn of(scores: &[f64]) -> Self {
+        let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let places: Vec<usize> = (0..scores.len()).filter(|i| scores[*i] == best).collect();
+        let others = scores.iter().copied().filter(|score| *score != best);
+        let second = others.fold(f64::NEG_INFINITY, f64::max);
+        let margin = match places.len() {
+            1 => (best - second).min(f64::MAX),
+            _ => 0.0,
+        };
+        Self { places, margin }
     }
-    let second = (0..scores.len())
-        .filter(|i| *i != tied[0])
-        .map(|i| scores[i])
-        .fold(f64::NEG_INFINITY, f64::max);
-    (tied[0], (best - second).min(f64::MAX))
+
+    /// The only place, or a fair draw among them.
+    pub fn pick(&self, ties: impl FnOnce() -> Stream) -> usize {
+        self.only()
+            .unwrap_or_else(|| self.places[ties().below(self.places.len())])
+    }
+
+    /// The place, where there is one.
+    pub fn only(&self) -> Option<usize> {
+        match self.places[..] {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
