@@ -73,17 +73,27 @@ impl Stored {
         Ok(())
     }
 
-    /// The cells' results, counted anew from the rows.
+    /// Refuses a run that kept no rows to be counted anew.
     ///
     /// # Errors
-    /// Usage, for a run that kept none; failed, if rows cannot be read or do not fit the manifest.
+    /// Usage.
+    pub fn needs_rows(&self) -> Result<()> {
+        if self.config()?.keep == Keep::Rows {
+            return Ok(());
+        }
+        Err(Error::usage(format!(
+            "{}: this run kept its counts alone (--keep counts): there are no rows to be judged by other settings than its own",
+            self.directory.display()
+        )))
+    }
+
+    /// The cells' results, counted anew from the rows; as they were, where the run kept none.
+    ///
+    /// # Errors
+    /// Failed, if rows or results cannot be read or do not fit the manifest.
     pub fn judge(&self) -> Result<Vec<Cell>> {
         if self.config()?.keep == Keep::Counts {
-            return Err(Error::usage(format!(
-                "{}: this run kept its counts alone (--keep counts), and nothing can be counted anew: its results stand in {}",
-                self.directory.display(),
-                finish::RESULT
-            )));
+            return Ok(Document::read(&self.directory.join(finish::RESULT))?.cells);
         }
         let trials = self.config()?.trial_range();
         let mut counts = count::begin(&self.manifest.cells, trials.end - trials.start)?;

@@ -48,6 +48,9 @@ impl Arguments {
         let mut cells = Vec::new();
         for run in &self.runs {
             let mut stored = stored::open(run)?;
+            if other {
+                stored.needs_rows()?;
+            }
             for plan in &mut stored.manifest.cells {
                 plan.alpha = self.alpha.unwrap_or(plan.alpha);
                 plan.delta = self.delta.unwrap_or(plan.delta);

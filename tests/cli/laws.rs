@@ -308,9 +308,11 @@ fn keeping_counts_alone_changes_no_result() {
 fn without_rows_nothing_is_joined_or_counted_anew() {
     let sandbox = Sandbox::new();
     let counts = ["audit", "--mech", "krr", "--limit", "2", "--keep", "counts"];
-    audit(&sandbox, &counts, "run", &["--trials", "50"]);
+    let table = audit(&sandbox, &counts, "run", &["--trials", "50"]);
+    assert_eq!(sandbox.stdout(&["report", "run"]), table);
+    let anew = ["report", "run", "--alpha", "0.1", "--out", "again"];
     for (arguments, said) in [
-        (&["report", "run"][..], "kept its counts alone"),
+        (&anew[..], "kept its counts alone"),
         (&["audit", "--resume", "run"], "is complete"),
         (&[&counts[..], &["--shard", "1/2"]].concat(), "--shard"),
     ] {
