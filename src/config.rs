@@ -14,7 +14,7 @@ use teda_mechanisms::registry as mechanisms;
 use teda_results::Manifest;
 
 use crate::outside::{self, RELEASES};
-use crate::until::Until;
+use crate::until::{ANYTIME, Until};
 
 /// An audit's configuration. Lists span the grid of cells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -85,8 +85,6 @@ fn automatic() -> String {
 
 /// The paper's estimator.
 pub const TEDA: &str = "teda";
-/// The estimator that may be looked at while an audit runs.
-pub const ANYTIME: &str = "anytime";
 
 /// Counts up to here are exact in double precision.
 const MOST_TRIALS: u64 = 1 << 53;
@@ -134,18 +132,16 @@ impl Config {
                 delta: self.delta,
             })?;
         }
-        if self.until != Until::Trials {
-            if self.estimator != ANYTIME {
-                return Err(Error::usage(format!(
-                    "--until {}: the result is looked at while the audit runs, which estimator '{}' does not allow; take --estimator {ANYTIME}",
-                    self.until, self.estimator
-                )));
-            }
-            if self.shard.is_some() {
-                return Err(Error::usage(
-                    "--until with --shard: a part cannot know when the whole is decided",
-                ));
-            }
+        if !self.until.allows(&self.estimator) {
+            return Err(Error::usage(format!(
+                "--until {}: the result is looked at while the audit runs, which estimator '{}' does not allow; take --estimator {ANYTIME}",
+                self.until, self.estimator
+            )));
+        }
+        if self.until != Until::Trials && self.shard.is_some() {
+            return Err(Error::usage(
+                "--until with --shard: a part cannot know when the whole is decided",
+            ));
         }
         if self.keep == Keep::Counts && self.shard.is_some() {
             return Err(Error::usage(
@@ -176,8 +172,8 @@ impl Config {
         if self.recorded().is_some() {
             self.refuse_unrecorded()?;
         }
-        let outside = |name: &String| outside::is_outside(name);
-        if self.claim.is_some() && !self.mechanisms.iter().any(outside) {
+        let mut names = self.mechanisms.iter();
+        if self.claim.is_some() && !names.any(|name| outside::is_outside(name)) {
             return Err(Error::usage(
                 "--claim states what a mechanism from outside (exec:…, --releases) promises; what the others promise stands in their files (`teda list mechanisms`)",
             ));

@@ -26,13 +26,8 @@ impl Count {
     /// # Errors
     /// As [`Self::observe`].
     pub fn observe_times(&mut self, trial: &Observed<'_>, times: u64) -> Result<()> {
-        let Observed {
-            secret,
-            guess,
-            failed,
-            ..
-        } = *trial;
-        self.tally.record_times(secret, guess, failed, times);
+        self.tally
+            .record_times(trial.secret, trial.guess, trial.failed, times);
         self.evidence.record_times(trial, times)
     }
 }

@@ -17,7 +17,7 @@ use crate::{count, finish};
 pub fn merge(runs: &[PathBuf], out: Option<&Path>) -> Result<(PathBuf, Vec<Cell>)> {
     let shards = in_order(runs)?;
     let first = &shards[0].manifest;
-    let config = shards[0].config()?.unsharded();
+    let config = shards[0].config.unsharded();
     let mechanisms: Vec<&str> = config.mechanisms.iter().map(String::as_str).collect();
     let data = first.datasets.first().map_or("", |d| d.name.as_str());
     let directory = RunDir::create(out, &run_name(&first.created, &mechanisms, data))?;
@@ -90,7 +90,7 @@ fn in_order(runs: &[PathBuf]) -> Result<Vec<Stored>> {
         .map(|run| stored::open(run))
         .collect::<Result<Vec<_>>>()?;
     shards.sort_by_key(|shard| shard.manifest.shard);
-    let config = shards[0].config()?.unsharded();
+    let config = shards[0].config.unsharded();
     for (index, shard) in shards.iter().enumerate() {
         let name = shard.directory.display();
         let Some((part, parts)) = shard.manifest.shard else {
@@ -102,7 +102,7 @@ fn in_order(runs: &[PathBuf]) -> Result<Vec<Stored>> {
                 shards.len()
             )));
         }
-        let same = shard.config()?.unsharded() == config
+        let same = shard.config.unsharded() == config
             && shard.manifest.version == shards[0].manifest.version
             && shard.manifest.models == shards[0].manifest.models
             && shard.manifest.texts_sha256 == shards[0].manifest.texts_sha256

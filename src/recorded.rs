@@ -271,7 +271,7 @@ impl Group {
         let mut left: Vec<Vec<usize>> = self.sources.iter().map(|(_, rows)| rows.clone()).collect();
         let mut waiting: BinaryHeap<(usize, usize, usize)> = BinaryHeap::new();
         for (source, rows) in left.iter_mut().enumerate() {
-            shuffle(rows, &mut coins);
+            coins.shuffle(rows);
             waiting.push((rows.len(), coins.below(usize::MAX), source));
         }
         let mut sets: Vec<Vec<(usize, usize)>> = Vec::new();
@@ -287,7 +287,7 @@ impl Group {
                 waiting.push((left[source].len(), coins.below(usize::MAX), source));
             }
         }
-        shuffle(&mut sets, &mut coins);
+        coins.shuffle(&mut sets);
         let (texts, places) = sets.into_iter().flatten().unzip();
         Layout {
             rows: rows.clone(),
@@ -303,13 +303,6 @@ fn counted(number: usize, thing: &str) -> String {
     match number {
         1 => format!("1 {thing}"),
         _ => format!("{number} {thing}s"),
-    }
-}
-
-/// Fisher and Yates' shuffle.
-fn shuffle<T>(items: &mut [T], coins: &mut teda_core::Stream) {
-    for place in (1..items.len()).rev() {
-        items.swap(place, coins.below(place + 1));
     }
 }
 

@@ -5,18 +5,20 @@ use std::path::{Path, PathBuf};
 use teda_core::{Error, Result};
 use teda_results::{Cell, Document, Manifest, Status, trials};
 
-use crate::config::{ANYTIME, Config, Keep};
+use crate::config::{Config, Keep};
 use crate::outcome::judge;
 use crate::plan::refuse_ungaussian;
-use crate::until::Until;
+use crate::until::ANYTIME;
 use crate::{count, finish};
 
 /// A stored run.
 pub struct Stored {
     /// Its directory.
     pub directory: PathBuf,
-    /// What it was asked to do.
+    /// What it was asked to do, and what came of it.
     pub manifest: Manifest,
+    /// The configuration in it.
+    pub config: Config,
 }
 
 /// Opens the complete run in `directory`.
@@ -32,8 +34,8 @@ pub fn open(directory: &Path) -> Result<Stored> {
             directory.display()
         )));
     }
-    let kept = Config::of_run(&manifest, directory)?.keep;
-    if kept == Keep::Rows && manifest.trials_sha256 != Some(trials::sha256(directory)?) {
+    let config = Config::of_run(&manifest, directory)?;
+    if config.keep == Keep::Rows && manifest.trials_sha256 != Some(trials::sha256(directory)?) {
         return Err(Error::failed(format!(
             "{}: trials.parquet is not the file that the run wrote (another sha256): it was changed or cut",
             directory.display()
@@ -42,25 +44,18 @@ pub fn open(directory: &Path) -> Result<Stored> {
     Ok(Stored {
         directory: directory.to_owned(),
         manifest,
+        config,
     })
 }
 
 impl Stored {
-    /// The run's configuration.
-    ///
-    /// # Errors
-    /// Failed, if the manifest holds none.
-    pub fn config(&self) -> Result<Config> {
-        Config::of_run(&self.manifest, &self.directory)
-    }
-
     /// Has the rows judged by another estimator than the run's.
     ///
     /// # Errors
     /// Usage, where its bound would not hold for these rows.
     pub fn judge_by(&mut self, estimator: &str) -> Result<()> {
-        let until = self.config()?.until;
-        if until != Until::Trials && estimator != ANYTIME {
+        let until = self.config.until;
+        if !until.allows(estimator) {
             return Err(Error::usage(format!(
                 "{}: this run stopped by what it saw (--until {until}), which estimator '{estimator}' does not allow; only {ANYTIME} does",
                 self.directory.display()
@@ -78,7 +73,7 @@ impl Stored {
     /// # Errors
     /// Usage.
     pub fn needs_rows(&self) -> Result<()> {
-        if self.config()?.keep == Keep::Rows {
+        if self.config.keep == Keep::Rows {
             return Ok(());
         }
         Err(Error::usage(format!(
@@ -92,10 +87,10 @@ impl Stored {
     /// # Errors
     /// Failed, if rows or results cannot be read or do not fit the manifest.
     pub fn judge(&self) -> Result<Vec<Cell>> {
-        if self.config()?.keep == Keep::Counts {
+        if self.config.keep == Keep::Counts {
             return Ok(Document::read(&self.directory.join(finish::RESULT))?.cells);
         }
-        let trials = self.config()?.trial_range();
+        let trials = self.config.trial_range();
         let mut counts = count::begin(&self.manifest.cells, trials.end - trials.start)?;
         for row in trials::rows(&self.directory)? {
             count::add(&mut counts, &row?).map_err(|e| e.context(self.directory.display()))?;

@@ -89,7 +89,17 @@ pub fn interval(cell: &CellPlan, tally: &Tally) -> Result<(f64, f64)> {
     ))
 }
 
+/// The estimator that may be looked at while an audit runs.
+pub const ANYTIME: &str = "anytime";
+
 impl Until {
+    /// Whether the estimator's bound holds for a cell that stops by this rule: one that looks at what was seen
+    /// takes an any-time valid one.
+    #[must_use]
+    pub fn allows(self, estimator: &str) -> bool {
+        self == Self::Trials || estimator == ANYTIME
+    }
+
     /// Whether a cell with these counts stops here.
     ///
     /// # Errors

@@ -256,6 +256,13 @@ impl Stream {
         }
     }
 
+    /// Puts `items` in random order, each order as likely as any other (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last + 1));
+        }
+    }
+
     /// An index drawn with probability exp(wᵢ) / Σⱼ exp(wⱼ), by inversion; weights of −∞ have
     /// probability 0. The slice is overwritten with exp(wᵢ − max w).
     ///

@@ -13,12 +13,12 @@ use teda_models::http::Budget;
 
 use super::Outcome;
 use super::output::{self, Format, print, table};
-use crate::config::{ANYTIME, Config, Keep, TEDA};
+use crate::config::{Config, Keep, TEDA};
 use crate::models::Access;
 use crate::outside::{self, EXEC, RELEASES};
 use crate::recorded;
 use crate::run::{Ended, Pace, Prepared, resume};
-use crate::until::Until;
+use crate::until::{ANYTIME, Until};
 
 /// Measures an empirical epsilon: who can tell which of k texts was rewritten?
 ///
@@ -130,10 +130,7 @@ pub struct Arguments {
     )]
     resume: Option<PathBuf>,
     #[command(flatten)]
-    speed: SpeedArguments,
-    /// Trials computed together; changes the speed and no result
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=100_000))]
-    batch: u64,
+    pace: PaceArguments,
     /// How the result is printed
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
@@ -311,6 +308,16 @@ impl ModelArguments {
     }
 }
 
+/// How fast trials are made.
+#[derive(Args)]
+pub struct PaceArguments {
+    #[command(flatten)]
+    pub speed: SpeedArguments,
+    /// Trials computed together; changes the speed and no result
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub batch: u64,
+}
+
 /// How many cores are used.
 #[derive(Args)]
 pub struct SpeedArguments {
@@ -367,10 +374,10 @@ fn parse_setting(text: &str) -> std::result::Result<(String, String), String> {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome> {
-        self.speed.apply()?;
+        self.pace.speed.apply()?;
         let interrupted = stop_on_interrupt()?;
         let pace = Pace {
-            batch: self.batch,
+            batch: self.pace.batch,
             quiet: self.quiet,
             interrupted: &interrupted,
         };

@@ -8,7 +8,7 @@ use teda_core::{Error, Result};
 use teda_results::{rfc3339_utc, unused};
 
 use super::Outcome;
-use super::audit::{AccessArguments, SpeedArguments, stop_on_interrupt};
+use super::audit::{AccessArguments, PaceArguments, stop_on_interrupt};
 use super::output::print;
 use crate::check::{self, Audit, Checked, junit, report};
 use crate::models::Access;
@@ -36,10 +36,7 @@ pub struct Arguments {
     #[command(flatten)]
     access: AccessArguments,
     #[command(flatten)]
-    speed: SpeedArguments,
-    /// Trials computed together; changes the speed and no result
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=100_000))]
-    batch: u64,
+    pace: PaceArguments,
     /// How the result is printed
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
@@ -87,7 +84,7 @@ Examples:
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome> {
-        self.speed.apply()?;
+        self.pace.speed.apply()?;
         let audits = check::read(&self.file)?;
         let access = self.access.access(true);
         if self.dry_run {
@@ -118,7 +115,7 @@ impl Arguments {
     fn check(&self, audits: &[Audit], out: &Path, access: &Access) -> Result<Option<Vec<Checked>>> {
         let interrupted = stop_on_interrupt()?;
         let pace = Pace {
-            batch: self.batch,
+            batch: self.pace.batch,
             quiet: true,
             interrupted: &interrupted,
         };

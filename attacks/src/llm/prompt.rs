@@ -51,11 +51,8 @@ pub(super) fn read(said: &str, k: usize) -> Answer<usize> {
 
 /// The orders in which k candidates are shown: a random one, and the same turned by half its length.
 pub(super) fn orders(seed: Seed, k: usize) -> [Vec<usize>; ORDERS] {
-    let mut stream = seed.stream();
     let mut drawn: Vec<usize> = (0..k).collect();
-    for last in (1..k).rev() {
-        drawn.swap(last, stream.below(last + 1));
-    }
+    seed.stream().shuffle(&mut drawn);
     std::array::from_fn(|turn| {
         let mut order = drawn.clone();
         order.rotate_left(turn * k / ORDERS);

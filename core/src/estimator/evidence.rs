@@ -106,13 +106,8 @@ impl Evidence for Counted {
     }
 
     fn record_times(&mut self, trial: &Observed<'_>, times: u64) -> Result<()> {
-        let Observed {
-            secret,
-            guess,
-            failed,
-            ..
-        } = *trial;
-        self.tally.record_times(secret, guess, failed, times);
+        self.tally
+            .record_times(trial.secret, trial.guess, trial.failed, times);
         Ok(())
     }
 
