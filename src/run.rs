@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime};
 
 use rayon::prelude::*;
+use teda_attacks::Build;
 use teda_core::{Attack, Error, Mechanism, Result};
 use teda_datasets::Dataset;
 use teda_results::{
@@ -229,13 +230,14 @@ impl Prepared {
             texts: Arc::clone(&corpus.texts),
             encoder: self.models.encoder.clone(),
             vectors: Arc::clone(&corpus.vectors),
+            tokens: self.models.tokens.clone(),
             judge: self.models.judge.clone(),
         };
-        self.plan
-            .attacks
-            .iter()
-            .map(|name| (teda_attacks::registry::entry(name)?.build)(&context))
-            .collect()
+        let build = |name: &String| match teda_attacks::registry::entry(name)?.build {
+            Build::Scores(build) => build(&context),
+            Build::Learns(_) => Err(Error::usage(format!("'{name}' learns"))),
+        };
+        self.plan.attacks.iter().map(build).collect()
     }
 
     /// One record a data set, however many corpora were derived from it.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use ndarray::Array2;
 use teda_core::{Answer, Attack, Encoder, Observation, Result};
 
-use crate::registry::{Context, Entry};
+use crate::registry::{Build, Context, Entry};
 
 pub const ENTRY: Entry = Entry {
     name: "embedding",
@@ -27,12 +27,12 @@ pub const ENTRY: Entry = Entry {
     source: "TeDA (arXiv 2603.22968), Section 3.1",
     judge: false,
     likelihoods: false,
-    build: |context: &Context| {
+    build: Build::Scores(|context: &Context| {
         Ok(Box::new(Embedding {
             encoder: context.encoder.clone(),
             vectors: context.vectors.clone(),
         }))
-    },
+    }),
 };
 
 struct Embedding {
@@ -82,13 +82,10 @@ mod tests {
 
     #[test]
     fn scores_are_cosines_with_the_candidates_in_their_order() {
-        let attack = (ENTRY.build)(&Context {
-            texts: Arc::new([]),
+        let attack = Embedding {
             encoder: Arc::new(Axes),
             vectors: Arc::new(array![[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]),
-            judge: None,
-        })
-        .unwrap();
+        };
         let observe = |release, candidates| Observation {
             candidates,
             release,

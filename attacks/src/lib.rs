@@ -7,4 +7,4 @@ mod random;
 pub mod registry;
 
 pub use llm::Judge;
-pub use registry::{Context, Entry};
+pub use registry::{Build, Context, Entry};

@@ -22,7 +22,7 @@
 
 use teda_core::{Answer, Attack, Observation, Result};
 
-use crate::registry::Entry;
+use crate::registry::{Build, Entry};
 
 pub const ENTRY: Entry = Entry {
     name: "likelihood-ratio",
@@ -30,7 +30,7 @@ pub const ENTRY: Entry = Entry {
     source: "Neyman & Pearson (1933)",
     judge: false,
     likelihoods: true,
-    build: |_| Ok(Box::new(LikelihoodRatio)),
+    build: Build::Scores(|_| Ok(Box::new(LikelihoodRatio))),
 };
 
 struct LikelihoodRatio;

@@ -11,7 +11,7 @@
 
 use teda_core::{Answer, Attack, Observation, Result};
 
-use crate::registry::Entry;
+use crate::registry::{Build, Entry};
 
 pub const ENTRY: Entry = Entry {
     name: "random",
@@ -19,7 +19,7 @@ pub const ENTRY: Entry = Entry {
     source: "control",
     judge: false,
     likelihoods: false,
-    build: |_| Ok(Box::new(Random)),
+    build: Build::Scores(|_| Ok(Box::new(Random))),
 };
 
 struct Random;

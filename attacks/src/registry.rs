@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ndarray::Array2;
-use teda_core::{Attack, Encoder, Error, Result};
+use teda_core::{Attack, Encoder, Error, Learner, Result, TokenMap};
 
 use crate::llm::Judge;
 use crate::{embedding, likelihood_ratio, llm, random};
@@ -17,8 +17,19 @@ pub struct Context {
     pub encoder: Arc<dyn Encoder>,
     /// Its vectors of the audit's texts, `[texts × dimension]`, norm 1 or 0.
     pub vectors: Arc<Array2<f32>>,
+    /// The public token map: the pieces that texts are counted and compared by.
+    pub tokens: Arc<dyn TokenMap>,
     /// The adversary's language model, where an attack of the run needs one.
     pub judge: Option<Judge>,
+}
+
+/// How an attack comes to its scores.
+#[derive(Clone, Copy)]
+pub enum Build {
+    /// From what it knows beforehand.
+    Scores(fn(&Context) -> Result<Box<dyn Attack>>),
+    /// From the first trials of a series, which are not counted.
+    Learns(fn(&Context) -> Result<Box<dyn Learner>>),
 }
 
 /// An attack's line in the registry.
@@ -34,7 +45,7 @@ pub struct Entry {
     /// Whether it needs the mechanism's own likelihoods ([`teda_core::Observation::log_likelihoods`]).
     pub likelihoods: bool,
     /// Builds an instance.
-    pub build: fn(&Context) -> Result<Box<dyn Attack>>,
+    pub build: Build,
 }
 
 /// Every attack, in the order in which they are listed.

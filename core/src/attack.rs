@@ -27,3 +27,42 @@ pub trait Attack: Send + Sync {
     /// Where a model that the attack needs fails.
     fn score(&self, batch: &[Observation<'_>]) -> Result<Vec<Answer<Vec<f64>>>>;
 }
+
+/// A trial whose secret is known, as an attack that learns is shown it.
+#[derive(Debug, Clone, Copy)]
+pub struct Example<'a> {
+    /// What the adversary sees. A release that failed is an empty text: an outcome like any other.
+    pub observation: Observation<'a>,
+    /// The place of the secret among the candidates.
+    pub secret: usize,
+}
+
+/// An adversary that learns from some trials of a series before it judges the others.
+pub trait Learner: Send + Sync {
+    /// Learns from examples of one series, in the order of their trials, all with as many candidates. What is
+    /// learned depends on them alone, to the bit, whatever the threads.
+    ///
+    /// # Errors
+    /// Where a model that the attack needs fails.
+    fn fit(&self, examples: &[Example<'_>]) -> Result<Fitted>;
+}
+
+/// What a [`Learner`] learned.
+pub struct Fitted {
+    /// Judges trials that were not learned from: score(v) = ln P(v | release, candidates), calibrated.
+    pub attack: Box<dyn Attack>,
+    /// The scores of each example by a model that was fitted without it, `[examples][k]`: those of the
+    /// final model are too good, so a threshold must not be chosen on them.
+    pub out_of_fold: Vec<Vec<f64>>,
+    /// What weighs most, the greatest first.
+    pub signs: Vec<Sign>,
+}
+
+/// Something that an attack learned to go by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sign {
+    /// In words, of a candidate and the release: "the release has as many words as the candidate".
+    pub words: String,
+    /// Its weight in ln P for one standard deviation of the sign; above 0 where it speaks for the candidate.
+    pub weight: f64,
+}

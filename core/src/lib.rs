@@ -19,7 +19,7 @@ pub mod tally;
 pub mod two_sample;
 pub mod verdict;
 
-pub use attack::{Attack, Observation};
+pub use attack::{Attack, Example, Fitted, Learner, Observation, Sign};
 pub use error::{Error, Result};
 pub use estimator::{Bound, Estimator};
 pub use guarantee::{Basis, Guarantee, Lengths, Neighbours, Privacy, Unit};

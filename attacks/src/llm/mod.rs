@@ -39,7 +39,7 @@ use std::sync::Arc;
 
 use teda_core::{Attack, Error, Scorer, TextGenerator};
 
-use crate::registry::{Context, Entry};
+use crate::registry::{Build, Context, Entry};
 use ask::{Ask, Seen};
 use likelihood::Likelihood;
 
@@ -49,7 +49,7 @@ pub const ENTRY: Entry = Entry {
     source: "TeDA (arXiv 2603.22968), Appendix B",
     judge: true,
     likelihoods: false,
-    build: |context: &Context| {
+    build: Build::Scores(|context: &Context| {
         let texts = context.texts.clone();
         let judge = context.judge.clone();
         let judge = judge.ok_or_else(|| Error::failed("the attack 'llm' was given no judge"))?;
@@ -59,7 +59,7 @@ pub const ENTRY: Entry = Entry {
             Judge::Words(generator) => Box::new(Ask::new(Seen::Words(generator), texts)),
         };
         Ok(attack)
-    },
+    }),
 };
 
 /// A language model that judges, by what is seen of it.
