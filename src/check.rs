@@ -104,7 +104,7 @@ impl Audit {
     /// Loads what the audit needs. Missing records are found here, before the first trial.
     fn prepare(&self, access: &Access) -> Result<(Prepared, Vec<CellPlan>)> {
         let prepared = Prepared::new(self.config.clone(), access)?;
-        let plans = prepared.cells();
+        let plans = prepared.cells()?;
         for plan in &plans {
             self.recorded(&Key::from(plan))?;
         }

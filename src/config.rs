@@ -7,12 +7,14 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
-use teda_core::estimator::{self, Design, Level, Needs};
+use teda_attacks::Choice;
+use teda_core::estimator::{self, Design, Level};
 use teda_core::{Error, Neighbours, Result, Settings};
 use teda_datasets::Request;
 use teda_mechanisms::registry as mechanisms;
 use teda_results::Manifest;
 
+use crate::lineup::{self, AUTO};
 use crate::outside::{self, RELEASES};
 use crate::until::{ANYTIME, Until};
 
@@ -32,7 +34,7 @@ pub struct Config {
     pub claim: Option<String>,
     /// Data sets, with the same filters for all.
     pub datasets: Vec<Request>,
-    /// Attacks by name, all scoring the same releases.
+    /// Attacks by name, all judging the same releases; `auto` alone for those that fit.
     pub attacks: Vec<String>,
     /// Candidate set sizes.
     pub ks: Vec<usize>,
@@ -46,7 +48,7 @@ pub struct Config {
     pub alpha: f64,
     /// δ of the (ε, δ) that is bounded.
     pub delta: f64,
-    /// Estimator by name.
+    /// Estimator by name; `auto` for the one that fits each attack.
     pub estimator: String,
     /// When a cell stops.
     #[serde(default)]
@@ -118,7 +120,10 @@ impl Config {
                 "shard {part}/{parts}: the part goes from 1 to {parts}"
             )));
         }
-        let estimator = estimator::named(&self.estimator)?;
+        let estimator = match &self.estimator[..] {
+            AUTO => estimator::named(TEDA)?,
+            asked => estimator::named(asked)?,
+        };
         for k in &self.ks {
             if *k < 2 {
                 return Err(Error::usage(format!(
@@ -128,11 +133,12 @@ impl Config {
             (estimator.supports)(&Design {
                 k: *k,
                 trials: self.trials,
+                tuning: 0,
                 level,
                 delta: self.delta,
             })?;
         }
-        if !self.until.allows(&self.estimator) {
+        if self.estimator != AUTO && !self.until.allows(&self.estimator) {
             return Err(Error::usage(format!(
                 "--until {}: the result is looked at while the audit runs, which estimator '{}' does not allow; take --estimator {ANYTIME}",
                 self.until, self.estimator
@@ -162,9 +168,7 @@ impl Config {
                 )));
             }
         }
-        for attack in &self.attacks {
-            teda_attacks::registry::entry(attack)?;
-        }
+        self.validate_attacks()?;
         for name in &self.mechanisms {
             self.settings(self.entry(name)?)?;
         }
@@ -235,15 +239,19 @@ impl Config {
         entry.settings(preset, &own)
     }
 
-    /// Whether trials must hold how likely their releases are under the mechanism.
-    ///
-    /// # Errors
-    /// Usage, for an unknown attack.
-    pub fn white_box(&self) -> Result<bool> {
-        let estimator = estimator::named(&self.estimator)?.needs == Needs::Likelihoods;
-        self.attacks.iter().try_fold(estimator, |asked, name| {
-            Ok(asked || teda_attacks::registry::entry(name)?.likelihoods)
-        })
+    fn validate_attacks(&self) -> Result<()> {
+        if self.attacks == [AUTO] {
+            return Ok(());
+        }
+        for attack in &self.attacks {
+            if attack == AUTO {
+                return Err(Error::usage(
+                    "attack auto: it names all that fit, so it stands alone",
+                ));
+            }
+            lineup::learnable(self, &Choice::parse(attack)?)?;
+        }
+        Ok(())
     }
 
     /// A name that no mechanism of the list declares is a mistake, never silently without effect.

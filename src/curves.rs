@@ -82,6 +82,15 @@ fn point(cell: &Cell) -> Result<Point> {
     })
 }
 
+/// What the caption says of a cell: its verdict, and what an attack goes by that learned.
+fn said(cell: &Cell) -> impl Iterator<Item = String> {
+    let signs = explanation::signs(cell, SIGNS);
+    std::iter::once(explanation::with_verdict(cell)).chain(signs)
+}
+
+/// Signs in the caption.
+const SIGNS: usize = 3;
+
 /// Title, subtitle and units: what is the same in all cells is said once.
 fn options(cells: &[Cell]) -> Options {
     let first = &cells[0];
@@ -123,7 +132,7 @@ fn options(cells: &[Cell]) -> Options {
     let mut telling = explanation::telling(cells);
     telling.sort_by_key(|cell| cell.verdict != Verdict::Violation.name());
     Options {
-        findings: telling.into_iter().map(explanation::with_verdict).collect(),
+        findings: telling.iter().flat_map(said).collect(),
         title,
         subtitle: subtitle.join(" · "),
         unit: units.join(" or "),

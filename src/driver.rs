@@ -35,7 +35,7 @@ pub struct Driver<'a> {
     pub cells: &'a [CellPlan],
     /// When a cell stops before its last trial.
     pub until: Until,
-    /// The attacks, `[corpus][attack]`.
+    /// The attacks that guess with the trials, `[series][attack]`.
     pub attacks: &'a [Vec<Box<dyn Attack>>],
     /// Trial numbers of this process.
     pub trials: Range<u64>,
@@ -63,7 +63,11 @@ impl State {
     /// Usage, for a plan that no estimator supports.
     pub fn new(cells: &[CellPlan], trials: Range<u64>) -> Result<Self> {
         Ok(Self {
-            counts: count::begin(cells, trials.end - trials.start)?,
+            counts: count::begin(
+                &as_journalled(cells),
+                &count::choices(cells),
+                trials.end - trials.start,
+            )?,
             seconds: vec![0.0; cells.len()],
             first_trial: trials.start,
         })
@@ -90,6 +94,16 @@ impl State {
     }
 }
 
+/// The cells as the journal has them: of those whose guesses come later, all trials are there.
+#[must_use]
+pub fn as_journalled(cells: &[CellPlan]) -> Vec<CellPlan> {
+    let journalled = |cell: &CellPlan| CellPlan {
+        trained: 0,
+        ..cell.clone()
+    };
+    cells.iter().map(journalled).collect()
+}
+
 /// A batch of trials.
 enum Made<'a> {
     /// With their texts.
@@ -98,6 +112,21 @@ enum Made<'a> {
     Outcomes(&'a Tabulated<'a>, Vec<Outcome>),
     /// How often each outcome by numbers came up.
     Times(&'a Tabulated<'a>, Vec<u64>),
+}
+
+/// The cells of a series that have rows: those whose attacks guess with the trials, or the first of all, whose
+/// guesses are then by chance until its attack has learned.
+#[must_use]
+pub fn journalled_cells(plan: &Plan, series: usize) -> Vec<usize> {
+    let cells = plan.cells_of(series);
+    let mut journalled: Vec<usize> = plan.series[series]
+        .scoring()
+        .map(|(attack, _)| cells.start + attack)
+        .collect();
+    if journalled.is_empty() {
+        journalled.push(cells.start);
+    }
+    journalled
 }
 
 impl Driver<'_> {
@@ -122,9 +151,7 @@ impl Driver<'_> {
             None => self.tabulated(series)?,
         };
         let tabulated = tabulated.as_ref();
-        let cells: Vec<usize> = (0..self.plan.attacks.len())
-            .map(|attack| self.plan.cell(series, attack))
-            .collect();
+        let cells = journalled_cells(self.plan, series);
         let by_counts = |cell: &usize| state.counts[*cell].evidence.goes_by_counts();
         let at_once = self.until == Until::Trials && cells.iter().all(by_counts);
         let mut first = self.trials.end;
@@ -201,11 +228,12 @@ impl Driver<'_> {
 
     /// A series by numbers, where its only attack goes by likelihoods and there is such a table.
     fn tabulated(&self, series: usize) -> Result<Option<Tabulated<'_>>> {
+        let attacks = &self.attacks[series];
         let series = &self.plan.series[series];
-        let ([name], [attack]) = (&self.plan.attacks[..], &self.attacks[series.corpus][..]) else {
+        let ([choice], [attack]) = (&series.attacks[..], &attacks[..]) else {
             return Ok(None);
         };
-        if !teda_attacks::registry::entry(name)?.likelihoods {
+        if !choice.entry.likelihoods {
             return Ok(None);
         }
         Tabulated::new(series, &self.plan.corpora[series.corpus], &**attack)
@@ -223,13 +251,13 @@ impl Driver<'_> {
             return None;
         }
         let amount = numbers.end - numbers.start;
+        let attacks = &self.attacks[series];
         let series = &self.plan.series[series];
         let made = match tabulated {
             Some(table) if at_once => Ok(Made::Times(table, table.times(numbers))),
             Some(table) => Ok(Made::Outcomes(table, table.trials(numbers))),
             None => {
                 let corpus = &self.plan.corpora[series.corpus];
-                let attacks = &self.attacks[series.corpus];
                 trial::run(series, corpus, attacks, numbers).map(Made::Trials)
             }
         };

@@ -1,6 +1,7 @@
 //! What a verdict says, for people who are not statisticians.
 
-use teda_core::Verdict;
+use teda_core::estimator::binomial;
+use teda_core::{Sign, Verdict};
 use teda_results::Cell;
 
 /// One sentence on a cell: what was shown, at which confidence, and how it compares with the claim.
@@ -11,13 +12,22 @@ pub fn of(cell: &Cell, verdict: Verdict) -> String {
     let assured = assurance(cell);
     let claim = cell.claimed_epsilon.map(number).unwrap_or_default();
     let texts = between(cell);
+    let attack = &cell.attack;
     let shown = if cell.empirical_epsilon > 0.0 {
-        format!("{assured} {who} leaks at least ε = {leak} between {texts}")
-    } else {
+        let found = match cell.estimator.as_str() {
+            // It needs no attack.
+            "certificate" => String::new(),
+            _ => format!(" by the {attack} attack"),
+        };
+        format!("{assured} {who} leaks at least ε = {leak}{found} between {texts}")
+    } else if cell.below_chance {
         format!(
-            "the {} attack found no leak of {who} {assured}",
-            cell.attack
+            "releases of {who} tell the candidates apart, and the {attack} attack reads them the wrong way: right in {:.2} % of {} trials, {assured} below chance",
+            100.0 * cell.success_rate,
+            cell.trials
         )
+    } else {
+        format!("the {attack} attack found no leak of {who} {assured}")
     };
     match verdict {
         Verdict::Violation => format!("{shown}; it claims {claim}"),
@@ -65,6 +75,10 @@ fn assurance(cell: &Cell) -> String {
     match cell.estimator.as_str() {
         "certificate" if cell.delta == 0.0 => "for certain".to_owned(),
         "joint-beta" => format!("with {percent} % posterior probability (which is no confidence)"),
+        _ if cell.choices > 1 => format!(
+            "at {percent} % confidence, having chosen among {} cells,",
+            cell.choices
+        ),
         _ => format!("at {percent} % confidence"),
     }
 }
@@ -83,21 +97,59 @@ pub fn confidence(alpha: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Of each mechanism and verdict, the cell that shows most, in the order of the cells.
+/// Of each mechanism and verdict, the cell that shows most, in the order of the cells: as it is after the choice
+/// among all cells of the mechanism was paid for, each bound at α over their number.
 #[must_use]
-pub fn telling(cells: &[Cell]) -> Vec<&Cell> {
-    let mut telling: Vec<&Cell> = Vec::new();
-    for cell in cells {
+pub fn telling(cells: &[Cell]) -> Vec<Cell> {
+    let mut telling: Vec<Cell> = Vec::new();
+    for cell in cells.iter().map(paid) {
         let same =
-            |other: &&mut &Cell| other.mechanism == cell.mechanism && other.verdict == cell.verdict;
+            |other: &&mut Cell| other.mechanism == cell.mechanism && other.verdict == cell.verdict;
         match telling.iter_mut().find(same) {
-            // Of equal ones the later: where nothing was found, the largest ε says most.
-            Some(other) if other.empirical_epsilon <= cell.empirical_epsilon => *other = cell,
+            Some(other) if shows(other) <= shows(&cell) => *other = cell,
             Some(_) => {}
             None => telling.push(cell),
         }
     }
     telling
+}
+
+/// What makes one cell more telling than another: its bound, else that it is below chance, else, as they come, the
+/// larger ε: where nothing was found, it says most.
+fn shows(cell: &Cell) -> (f64, bool) {
+    (cell.empirical_epsilon, cell.below_chance)
+}
+
+/// A cell with the bound, the verdict and the sentence that hold although it was chosen among others.
+fn paid(cell: &Cell) -> Cell {
+    let claim = cell.claimed_epsilon;
+    let epsilon = cell.chosen_epsilon.unwrap_or(cell.empirical_epsilon);
+    let tail = cell.alpha / 2.0 / cell.choices as f64;
+    let upper = binomial::upper_limit(cell.hits, cell.trials, tail);
+    let mut paid = Cell {
+        empirical_epsilon: epsilon,
+        below_chance: cell.below_chance && upper.p < 1.0 / f64::from(cell.k),
+        ..cell.clone()
+    };
+    // What the level changes is whether a violation is one.
+    if cell.verdict == Verdict::Violation.name() && claim.is_some_and(|claim| epsilon <= claim) {
+        Verdict::Consistent.name().clone_into(&mut paid.verdict);
+    }
+    if let Ok(verdict) = Verdict::parse(&paid.verdict) {
+        paid.explanation = of(&paid, verdict);
+    }
+    paid
+}
+
+/// What an attack learned to go by, in words: the first `most` signs.
+#[must_use]
+pub fn signs(cell: &Cell, most: usize) -> Option<String> {
+    let sign = |sign: &Sign| {
+        let (weight, words) = (sign.weight, &sign.words);
+        format!("{words} ({weight:+.2})")
+    };
+    let signs: Vec<String> = cell.signs.iter().take(most).map(sign).collect();
+    (!signs.is_empty()).then(|| format!("{} goes by: {}.", cell.attack, signs.join("; ")))
 }
 
 fn name(cell: &Cell) -> String {
@@ -155,6 +207,12 @@ mod tests {
             witness: None,
             witness_texts: Vec::new(),
             explanation: String::new(),
+            trained: 0,
+            below_chance: false,
+            choices: 1,
+            chosen_epsilon: Some(empirical),
+            signs: Vec::new(),
+            candidates: None,
         }
     }
 

@@ -4,8 +4,11 @@ use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 
 use teda_core::{Error, Result};
-use teda_results::{Cell, Journal, Row, RunDir, Status, run_name, texts, trials};
+use teda_results::{Cell, CellPlan, Journal, Row, RunDir, Status, run_name, texts, trials};
 
+use crate::rejudge::contexts;
+use crate::driver::as_journalled;
+use crate::models::Access;
 use crate::stored::{self, Stored};
 use crate::{count, finish};
 
@@ -14,7 +17,11 @@ use crate::{count, finish};
 /// # Errors
 /// Usage, if the runs are not all the shards of one run; failed, where files cannot be read or
 /// written.
-pub fn merge(runs: &[PathBuf], out: Option<&Path>) -> Result<(PathBuf, Vec<Cell>)> {
+pub fn merge(
+    runs: &[PathBuf],
+    out: Option<&Path>,
+    access: &Access,
+) -> Result<(PathBuf, Vec<Cell>)> {
     let shards = in_order(runs)?;
     let first = &shards[0].manifest;
     let config = shards[0].config.unsharded();
@@ -34,23 +41,27 @@ pub fn merge(runs: &[PathBuf], out: Option<&Path>) -> Result<(PathBuf, Vec<Cell>
         )?;
     }
     let mut journal = Journal::create(directory.path())?;
-    let mut counts = count::begin(&manifest.cells, config.trials)?;
+    let choices = count::choices(&manifest.cells);
+    let journalled: Vec<CellPlan> = as_journalled(&manifest.cells);
+    let mut counts = count::begin(&journalled, &choices, config.trials)?;
+    let mut offset = 0;
     let mut streams = shards
         .iter()
         .map(|shard| Ok(trials::rows(&shard.directory)?.peekable()))
         .collect::<Result<Vec<_>>>()?;
     // A series' cells stand side by side, and its rows follow each other shard by shard.
-    let attacks = config.attacks.len();
-    for series in 0..manifest.cells.len() / attacks {
+    for cells in manifest.cells.chunk_by(|a, b| a.series == b.series) {
+        let first = offset;
+        offset += cells.len();
         for stream in &mut streams {
-            while let Some(row) = next_of(stream, series * attacks..(series + 1) * attacks)? {
+            while let Some(row) = next_of(stream, first..offset)? {
                 count::add(&mut counts, &row)?;
                 journal.append(&row)?;
             }
         }
     }
-    for (cell, count) in manifest.cells.iter().zip(&counts) {
-        let trials = count.tally.trials();
+    for (place, cell) in manifest.cells.iter().enumerate() {
+        let trials = counts[finish::rows_of(&manifest.cells, place)].tally.trials();
         if trials != cell.trials {
             return Err(Error::failed(format!(
                 "{} of {} trials of '{}' are in the shards: their rows were changed",
@@ -64,8 +75,9 @@ pub fn merge(runs: &[PathBuf], out: Option<&Path>) -> Result<(PathBuf, Vec<Cell>
         directory.path(),
         Some(journal),
         &mut manifest,
-        &counts,
-        &seconds,
+        counts,
+        seconds,
+        || contexts(&shards[0], access),
     )?;
     Ok((directory.path().to_owned(), cells))
 }

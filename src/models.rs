@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use teda_attacks::{Judge, registry as attacks};
+use teda_attacks::{Choice, Judge};
 use teda_core::{Encoder, Error, LanguageModel, Result, TextGenerator, TokenMap};
 use teda_mechanisms::{Context, Rewriter};
 use teda_models::builtin::{self, Infill};
@@ -15,6 +15,7 @@ use teda_models::{Backend, Checkpoint, SentenceEncoder};
 use teda_results::ModelRecord;
 
 use crate::config::Config;
+use crate::lineup::AUTO;
 use crate::model_spec::{By, Spec, Target};
 
 /// How models are reached and run; nothing here can change a result.
@@ -365,9 +366,9 @@ fn only_infills() -> Error {
 
 /// Whether an attack of the configuration judges with a language model.
 fn needs_judge(config: &Config) -> Result<bool> {
-    let mut attacks = config.attacks.iter();
+    let mut attacks = config.attacks.iter().filter(|attack| *attack != AUTO);
     attacks.try_fold(false, |needed, name| {
-        Ok(needed || attacks::entry(name)?.judge)
+        Ok(needed || Choice::parse(name)?.entry.judge)
     })
 }
 

@@ -4,39 +4,32 @@ use std::path::Path;
 
 use teda_core::estimator::{Level, binomial};
 use teda_core::{Privacy, Result, Verdict};
-use teda_results::{Cell, CellPlan, Manifest};
+use teda_results::{Cell, Manifest};
 
-use crate::count::Count;
+use crate::count::Counted;
 use crate::explanation;
+use crate::until::ANYTIME;
 use crate::witness::{self, Witness};
 
-/// The results of all cells of the run in `directory`, `[cells]` of each input. They depend on what it stores
-/// alone, so that it can be judged again at any time.
+/// The results of counted cells of the run in `directory`. They depend on what it stores alone, so that it can be
+/// judged again at any time.
 ///
 /// # Errors
 /// Usage, for a level that a plan should not hold; failed, where the run's texts cannot be read.
-pub fn judge(
-    manifest: &Manifest,
-    directory: &Path,
-    counts: &[Count],
-    seconds: &[Option<f64>],
-) -> Result<Vec<Cell>> {
-    let witnesses = witness::find(manifest, directory, counts)?;
-    let known = counts.iter().zip(seconds).zip(witnesses);
-    manifest
-        .cells
-        .iter()
-        .zip(known)
-        .map(|(plan, ((count, seconds), witness))| judge_cell(plan, count, *seconds, witness))
+pub fn judge(manifest: &Manifest, directory: &Path, cells: &[Counted]) -> Result<Vec<Cell>> {
+    let witnesses = witness::find(manifest, directory, cells)?;
+    let cells = cells.iter().zip(witnesses);
+    cells
+        .map(|(cell, witness)| judge_cell(cell, witness))
         .collect()
 }
 
-fn judge_cell(
-    plan: &CellPlan,
-    count: &Count,
-    seconds: Option<f64>,
-    witness: Option<Witness>,
-) -> Result<Cell> {
+fn judge_cell(counted: &Counted, witness: Option<Witness>) -> Result<Cell> {
+    let Counted {
+        plan,
+        count,
+        seconds,
+    } = counted;
     let level = Level::new(plan.alpha)?;
     let (tally, bound) = (&count.tally, count.evidence.bound());
     let claim = plan.claimed_epsilon.map(|epsilon| Privacy {
@@ -66,11 +59,24 @@ fn judge_cell(
         ceiling: bound.ceiling,
         claimed_epsilon: plan.claimed_epsilon,
         verdict: verdict.name().to_owned(),
-        seconds,
+        seconds: *seconds,
         witness: witness.as_ref().map(Witness::numbers),
         witness_texts: witness.map(|witness| witness.texts).unwrap_or_default(),
         explanation: String::new(),
+        trained: plan.trained,
+        // After a number of trials that was not fixed, the tail of the binomial says nothing.
+        below_chance: plan.estimator != ANYTIME
+            && binomial::upper_limit(tally.hits(), trials, level.tail()).p < 1.0 / f64::from(plan.k),
+        choices: count.choices,
+        chosen_epsilon: Some(count.chosen_epsilon()),
+        signs: plan.signs.clone(),
+        candidates: count.variety.summary(),
     };
-    cell.explanation = explanation::of(&cell, verdict);
+    // By itself a cell was chosen among none.
+    let alone = Cell {
+        choices: 1,
+        ..cell.clone()
+    };
+    cell.explanation = explanation::of(&alone, verdict);
     Ok(cell)
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 use rayon::prelude::*;
+use teda_attacks::Choice;
 use teda_core::estimator::{self, Needs};
 use teda_core::sampling::TransitionSampler;
 use teda_core::{
@@ -18,6 +19,7 @@ use teda_datasets::Dataset;
 use teda_mechanisms::registry::Entry;
 
 use crate::config::Config;
+use crate::lineup::{AUTO, Lineup};
 use crate::models::Models;
 use crate::neighbours::OneToken;
 use crate::recorded::Layout;
@@ -94,7 +96,11 @@ impl Corpus {
     }
 }
 
-fn embed(texts: &[String], encoder: &dyn Encoder) -> Result<Arc<Array2<f32>>> {
+/// Sentence vectors of texts, `[texts × dimension]`.
+///
+/// # Errors
+/// Where the encoder fails.
+pub fn embed(texts: &[String], encoder: &dyn Encoder) -> Result<Arc<Array2<f32>>> {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     Ok(Arc::new(encoder.encode(&texts)?))
 }
@@ -125,6 +131,8 @@ pub struct Series {
     pub lambda: f64,
     /// Where candidate sets come from.
     pub sets: Sets,
+    /// The attacks that judge its trials, one a cell.
+    pub attacks: Vec<Choice>,
     /// Whether trials hold how likely their releases are under the mechanism.
     pub white_box: bool,
     /// What the mechanism claims between the texts of this audit.
@@ -133,14 +141,12 @@ pub struct Series {
     pub seed: Seed,
 }
 
-/// Everything that a run computes, in order. Cell c is series c / attacks with attack c % attacks.
+/// Everything that a run computes, in order: the cells are the series' attacks, series after series.
 pub struct Plan {
     /// Data sets.
     pub corpora: Vec<Corpus>,
     /// Series in the order in which they run.
     pub series: Vec<Series>,
-    /// Attacks by name.
-    pub attacks: Vec<String>,
     /// What else the user should know, one line each.
     pub notes: Vec<String>,
 }
@@ -154,6 +160,7 @@ impl Plan {
     pub fn new(config: &Config, datasets: Vec<Corpus>, models: &Models) -> Result<Self> {
         let stages = Stages::new(config, datasets, models)?;
         let mut series = Vec::new();
+        let mut notes: Vec<String> = Vec::new();
         for dataset in stages.datasets() {
             for name in &config.mechanisms {
                 let entry = config.entry(name)?;
@@ -163,7 +170,9 @@ impl Plan {
                     .collect::<Result<_>>()?;
                 for epsilon in grid(entry, config) {
                     for (k, lambda, stage) in stages.settings(config) {
-                        series.push(builds[stage].series(epsilon, k, lambda)?);
+                        let (built, note) = builds[stage].series(epsilon, k, lambda)?;
+                        series.push(built);
+                        notes.extend(note.filter(|note| !notes.contains(note)));
                     }
                 }
             }
@@ -174,21 +183,30 @@ impl Plan {
         Ok(Self {
             corpora: stages.corpora,
             series,
-            attacks: config.attacks.clone(),
-            notes: Vec::new(),
+            notes,
         })
+    }
+
+    /// The cells of a series, one an attack.
+    #[must_use]
+    pub fn cells_of(&self, series: usize) -> Range<usize> {
+        let cells = |series: &[Series]| series.iter().map(|s| s.attacks.len()).sum::<usize>();
+        let first = cells(&self.series[..series]);
+        first..first + self.series[series].attacks.len()
     }
 
     /// Number of cells.
     #[must_use]
     pub fn cells(&self) -> usize {
-        self.series.len() * self.attacks.len()
+        self.series.iter().map(|series| series.attacks.len()).sum()
     }
+}
 
-    /// The index of a series' cell under an attack.
-    #[must_use]
-    pub fn cell(&self, series: usize, attack: usize) -> usize {
-        series * self.attacks.len() + attack
+impl Series {
+    /// The attacks, by their place, whose guesses are made with the trials.
+    pub fn scoring(&self) -> impl Iterator<Item = (usize, &Choice)> {
+        let attacks = self.attacks.iter().enumerate();
+        attacks.filter(|(_, attack)| !attack.entry.learns())
     }
 }
 
@@ -294,11 +312,18 @@ impl<'a> Build<'a> {
         })
     }
 
-    fn series(&self, epsilon: Option<f64>, k: usize, lambda: f64) -> Result<Series> {
+    /// The series, and what the user should know of it.
+    fn series(
+        &self,
+        epsilon: Option<f64>,
+        k: usize,
+        lambda: f64,
+    ) -> Result<(Series, Option<String>)> {
         let mechanism = self
             .entry
             .instance(&self.context, epsilon, &self.settings)?;
-        refuse_unfit(self.config, self.entry, &*mechanism)?;
+        let lineup = Lineup::new(self.config, self.entry.name, &*mechanism)?;
+        let white_box = white_box(self.config, &lineup, self.entry, &*mechanism)?;
         let count = || range_of(&*mechanism, &self.corpus.texts);
         let lengths = *self.lengths.get_or_init(count);
         let neighbours = self.config.neighbours;
@@ -322,7 +347,7 @@ impl<'a> Build<'a> {
             Some(_) => seed.pooled(),
             None => seed,
         };
-        Ok(Series {
+        let series = Series {
             corpus: self.index,
             entry: self.entry,
             mechanism,
@@ -333,10 +358,12 @@ impl<'a> Build<'a> {
                 Neighbours::OneToken => Sets::Given,
                 _ => Sets::Sampled,
             },
-            white_box: self.config.white_box()?,
+            attacks: lineup.attacks,
+            white_box,
             claim,
             seed,
-        })
+        };
+        Ok((series, lineup.note))
     }
 }
 
@@ -349,19 +376,27 @@ pub fn between(
     mechanism.guarantee()?.between(config.neighbours, lengths)
 }
 
-/// Refuses a mechanism that the attacks or the estimator of a run cannot judge.
+/// Whether trials must hold how likely their releases are under the mechanism.
 ///
 /// # Errors
-/// Usage, with what to take instead.
-pub fn refuse_unfit(config: &Config, entry: &Entry, mechanism: &dyn Mechanism) -> Result<()> {
-    let white_box = config.white_box()?;
+/// Usage, where the mechanism cannot say what the attacks or the estimator need, with what to take instead.
+pub fn white_box(
+    config: &Config,
+    lineup: &Lineup,
+    entry: &Entry,
+    mechanism: &dyn Mechanism,
+) -> Result<bool> {
+    let needs = match &config.estimator[..] {
+        AUTO => Needs::Guesses,
+        asked => estimator::named(asked)?.needs,
+    };
+    let white_box = needs == Needs::Likelihoods || lineup.needs_likelihoods();
     if white_box && mechanism.likelihood().is_none() {
         return Err(Error::usage(format!(
             "'{}' cannot say how likely a release is, which the attack 'likelihood-ratio' and the white-box estimators need: take others for it",
             entry.name
         )));
     }
-    let needs = estimator::named(&config.estimator)?.needs;
     let is_near = |likelihood: &dyn Likelihood| !likelihood.is_exact();
     if needs == Needs::Likelihoods && mechanism.likelihood().is_some_and(is_near) {
         return Err(Error::usage(format!(
@@ -369,7 +404,10 @@ pub fn refuse_unfit(config: &Config, entry: &Entry, mechanism: &dyn Mechanism) -
             entry.name, config.estimator
         )));
     }
-    refuse_ungaussian(entry.name, mechanism.is_gaussian(), &config.estimator)
+    if config.estimator != AUTO {
+        refuse_ungaussian(entry.name, mechanism.is_gaussian(), &config.estimator)?;
+    }
+    Ok(white_box)
 }
 
 /// Refuses an estimator that supposes a Gaussian mechanism for another one.

@@ -25,7 +25,8 @@ use teda_datasets::{Dataset, RecordedRelease};
 use crate::config::Config;
 use crate::models::Models;
 use crate::outside;
-use crate::plan::{Corpus, Plan, Series, Sets, between, refuse_unfit};
+use crate::lineup::Lineup;
+use crate::plan::{Corpus, Plan, Series, Sets, between, white_box};
 
 /// Shown of a long list of ε.
 const SHOWN: usize = 12;
@@ -95,7 +96,9 @@ pub fn plan(config: &Config, path: &Path, models: &Models) -> Result<Plan> {
                 epsilon,
                 &config.settings(entry)?,
             )?;
-            refuse_unfit(config, entry, &*mechanism)?;
+            let lineup = Lineup::new(config, entry.name, &*mechanism)?;
+            let white_box = white_box(config, &lineup, entry, &*mechanism)?;
+            notes.extend(lineup.note.filter(|note| !notes.contains(note)));
             // The file's content and what is drawn, not its name or what else is in the grid.
             let seed = Seed::root(config.seed)
                 .named(&corpus.dataset.sha256)
@@ -111,7 +114,8 @@ pub fn plan(config: &Config, path: &Path, models: &Models) -> Result<Plan> {
                 k: *k,
                 lambda: 0.0,
                 sets: Sets::Recorded(group.layout(&rows, *k, seed.named("sets"))),
-                white_box: false,
+                attacks: lineup.attacks,
+                white_box,
                 seed,
             });
         }
@@ -119,7 +123,6 @@ pub fn plan(config: &Config, path: &Path, models: &Models) -> Result<Plan> {
     Ok(Plan {
         corpora: vec![corpus],
         series,
-        attacks: config.attacks.clone(),
         notes,
     })
 }

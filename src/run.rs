@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime};
 
 use rayon::prelude::*;
-use teda_attacks::Build;
+use teda_attacks::{Build, Choice};
 use teda_core::{Attack, Error, Mechanism, Result};
 use teda_datasets::Dataset;
 use teda_results::{
@@ -15,11 +15,11 @@ use teda_results::{
 };
 
 use crate::config::{Config, Keep};
-use crate::driver::{Driver, State};
+use crate::driver::{Driver, State, journalled_cells};
 use crate::models::{self, Access, Models};
 use crate::plan::{Corpus, Plan, Series};
 use crate::progress::Progress;
-use crate::{finish, recorded, trial};
+use crate::{finish, lineup, recorded, trial};
 
 /// Trials a thread that a cost is estimated from: few, because a trial can take a second.
 const TIMED_TRIALS: u64 = 8;
@@ -77,8 +77,10 @@ impl Prepared {
     }
 
     /// The cells to compute, as the manifest will have them.
-    #[must_use]
-    pub fn cells(&self) -> Vec<CellPlan> {
+    ///
+    /// # Errors
+    /// Usage, for an attack that cannot learn from so few trials.
+    pub fn cells(&self) -> Result<Vec<CellPlan>> {
         cell_plans(&self.config, &self.plan)
     }
 
@@ -95,19 +97,14 @@ impl Prepared {
         let wanted = trials.end - trials.start;
         let batches = rayon::current_num_threads() as u64;
         let sample = TIMED_TRIALS.min(wanted.div_ceil(batches));
-        let attacks: Vec<Vec<Box<dyn Attack>>> = self
-            .plan
-            .corpora
-            .iter()
-            .map(|corpus| self.attacks(corpus))
-            .collect::<Result<_>>()?;
-        let time = |series: &Series| {
+        let attacks = self.attacks()?;
+        let time = |(series, attacks): (&Series, &Vec<Box<dyn Attack>>)| {
             let started = Instant::now();
             (0..batches).into_par_iter().try_for_each(|batch| {
                 let first = (trials.start + batch * sample).min(trials.end);
                 let numbers = first..(first + sample).min(trials.end);
                 let corpus = &self.plan.corpora[series.corpus];
-                trial::run(series, corpus, &attacks[series.corpus], numbers).map(|_| ())
+                trial::run(series, corpus, attacks, numbers).map(|_| ())
             })?;
             let share = wanted as f64 / (batches * sample) as f64;
             Ok(started.elapsed().as_secs_f64() * share)
@@ -115,6 +112,7 @@ impl Prepared {
         self.plan
             .series
             .iter()
+            .zip(&attacks)
             .map(time)
             .collect::<Result<_>>()
             .map(Some)
@@ -136,7 +134,7 @@ impl Prepared {
         manifest.models = self.models.records.clone();
         manifest.device = models::device().to_owned();
         manifest.reproducible = self.models.reproducible();
-        manifest.cells = self.cells();
+        manifest.cells = self.cells()?;
         manifest.save(directory.path())?;
         let journal = match self.config.keep {
             Keep::Rows => Some(Journal::create(directory.path())?),
@@ -155,19 +153,11 @@ impl Prepared {
         mut state: State,
         pace: &Pace<'_>,
     ) -> Result<Ended> {
-        let attacks: Vec<Vec<Box<dyn Attack>>> = self
-            .plan
-            .corpora
-            .iter()
-            .map(|corpus| self.attacks(corpus))
-            .collect::<Result<_>>()?;
+        let attacks = self.attacks()?;
         let trials = self.config.trial_range();
-        let done: u64 = self
-            .plan
-            .series
-            .iter()
-            .enumerate()
-            .map(|(series, _)| state.counts[self.plan.cell(series, 0)].tally.trials())
+        let done: u64 = (0..self.plan.series.len())
+            .map(|series| journalled_cells(&self.plan, series)[0])
+            .map(|cell| state.counts[cell].tally.trials())
             .sum();
         let resumed = done > 0;
         let total = (trials.end - trials.start) * self.plan.series.len() as u64;
@@ -201,7 +191,14 @@ impl Prepared {
             .collect();
         let lists: Vec<&[String]> = self.plan.corpora.iter().map(|c| &c.texts[..]).collect();
         manifest.texts_sha256 = Some(texts::write(directory, &lists)?);
-        let cells = finish::write(directory, journal, &mut manifest, &state.counts, &seconds)?;
+        let cells = finish::write(
+            directory,
+            journal,
+            &mut manifest,
+            state.counts,
+            seconds,
+            || Ok(self.contexts()),
+        )?;
         Ok(Ended::Complete(directory.to_owned(), cells))
     }
 
@@ -225,19 +222,35 @@ impl Prepared {
         }
     }
 
-    fn attacks(&self, corpus: &Corpus) -> Result<Vec<Box<dyn Attack>>> {
-        let context = teda_attacks::Context {
+    /// The attacks that guess with the trials, `[series][attack]`; one that sees nothing where there are none.
+    fn attacks(&self) -> Result<Vec<Vec<Box<dyn Attack>>>> {
+        let contexts = self.contexts();
+        let build = |series: &Series| {
+            let mut attacks: Vec<Box<dyn Attack>> = Vec::new();
+            for attack in &series.attacks {
+                if let Build::Scores(build) = attack.entry.build {
+                    attacks.push(build(&contexts[series.corpus])?);
+                }
+            }
+            if attacks.is_empty() {
+                attacks.push(Box::new(trial::Blind));
+            }
+            Ok(attacks)
+        };
+        self.plan.series.iter().map(build).collect()
+    }
+
+    /// What attacks on each corpus are built from.
+    #[must_use]
+    pub fn contexts(&self) -> Vec<teda_attacks::Context> {
+        let context = |corpus: &Corpus| teda_attacks::Context {
             texts: Arc::clone(&corpus.texts),
             encoder: self.models.encoder.clone(),
             vectors: Arc::clone(&corpus.vectors),
             tokens: self.models.tokens.clone(),
             judge: self.models.judge.clone(),
         };
-        let build = |name: &String| match teda_attacks::registry::entry(name)?.build {
-            Build::Scores(build) => build(&context),
-            Build::Learns(_) => Err(Error::usage(format!("'{name}' learns"))),
-        };
-        self.plan.attacks.iter().map(build).collect()
+        self.plan.corpora.iter().map(context).collect()
     }
 
     /// One record a data set, however many corpora were derived from it.
@@ -332,28 +345,35 @@ fn dataset_record(dataset: &Dataset) -> DatasetRecord {
 }
 
 /// The cells of a plan as the manifest keeps them, in their order.
-fn cell_plans(config: &Config, plan: &Plan) -> Vec<CellPlan> {
-    plan.series
-        .iter()
-        .flat_map(|series| plan.attacks.iter().map(move |attack| (series, attack)))
-        .map(|(series, attack)| CellPlan {
-            dataset: plan.corpora[series.corpus].dataset.name.clone(),
-            mechanism: series.entry.name.to_owned(),
-            epsilon: series.epsilon,
-            epsilon_unit: series.entry.unit.map(|unit| unit.name().to_owned()),
-            neighbours: config.neighbours.name().to_owned(),
-            k: series.k as u32,
-            lambda: series.lambda,
-            attack: attack.clone(),
-            trials: config.trials,
-            alpha: config.alpha,
-            delta: config.delta,
-            estimator: config.estimator.clone(),
-            guarantee: series.mechanism.guarantee(),
-            claimed_epsilon: series.claim.map(|claim| claim.epsilon),
-            claimed_delta: series.claim.map(|claim| claim.delta),
-            gaussian: series.mechanism.is_gaussian(),
-            texts: Some(series.corpus as u32),
-        })
-        .collect()
+fn cell_plans(config: &Config, plan: &Plan) -> Result<Vec<CellPlan>> {
+    let plans = |(number, series): (u32, &Series)| {
+        let cell = |attack: &Choice| {
+            Ok(CellPlan {
+                dataset: plan.corpora[series.corpus].dataset.name.clone(),
+                mechanism: series.entry.name.to_owned(),
+                epsilon: series.epsilon,
+                epsilon_unit: series.entry.unit.map(|unit| unit.name().to_owned()),
+                neighbours: config.neighbours.name().to_owned(),
+                k: series.k as u32,
+                lambda: series.lambda,
+                attack: attack.to_string(),
+                trials: config.trials,
+                alpha: config.alpha,
+                delta: config.delta,
+                estimator: lineup::estimator_of(&config.estimator, config.until, attack).to_owned(),
+                guarantee: series.mechanism.guarantee(),
+                claimed_epsilon: series.claim.map(|claim| claim.epsilon),
+                claimed_delta: series.claim.map(|claim| claim.delta),
+                gaussian: series.mechanism.is_gaussian(),
+                texts: Some(series.corpus as u32),
+                series: Some(number),
+                seed: Some(series.seed.to_text()),
+                trained: attack.learns_from(config.trials)?,
+                signs: Vec::new(),
+            })
+        };
+        series.attacks.iter().map(cell).collect::<Result<Vec<_>>>()
+    };
+    let cells: Vec<Vec<CellPlan>> = (0..).zip(&plan.series).map(plans).collect::<Result<_>>()?;
+    Ok(cells.into_iter().flatten().collect())
 }

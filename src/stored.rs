@@ -2,14 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
+use teda_attacks::Choice;
+use teda_core::estimator::{Needs, named};
 use teda_core::{Error, Result};
-use teda_results::{Cell, Document, Manifest, Status, trials};
+use teda_results::{Cell, CellPlan, Document, Manifest, Row, Status, guesses, trials};
 
 use crate::config::{Config, Keep};
 use crate::outcome::judge;
 use crate::plan::refuse_ungaussian;
 use crate::until::ANYTIME;
-use crate::{count, finish};
+use crate::count::{self, Count, Counted};
+use crate::finish;
+use crate::lineup::{AUTO, estimator_of};
 
 /// A stored run.
 pub struct Stored {
@@ -26,7 +30,7 @@ pub struct Stored {
 /// # Errors
 /// Usage, if there is none or it is not complete; failed, if its rows are not those that it wrote.
 pub fn open(directory: &Path) -> Result<Stored> {
-    let manifest = Manifest::load(directory)?;
+    let mut manifest = Manifest::load(directory)?;
     if manifest.status != Status::Complete {
         return Err(Error::usage(format!(
             "{}: this run is not complete: finish it with teda audit --resume {}",
@@ -35,6 +39,11 @@ pub fn open(directory: &Path) -> Result<Stored> {
         )));
     }
     let config = Config::of_run(&manifest, directory)?;
+    // In runs that are older than attacks by series, all series have the same ones.
+    for (place, cell) in manifest.cells.iter_mut().enumerate() {
+        let series = place / config.attacks.len();
+        cell.series.get_or_insert(series as u32);
+    }
     if config.keep == Keep::Rows && manifest.trials_sha256 != Some(trials::sha256(directory)?) {
         return Err(Error::failed(format!(
             "{}: trials.parquet is not the file that the run wrote (another sha256): it was changed or cut",
@@ -55,15 +64,22 @@ impl Stored {
     /// Usage, where its bound would not hold for these rows.
     pub fn judge_by(&mut self, estimator: &str) -> Result<()> {
         let until = self.config.until;
-        if !until.allows(estimator) {
+        if estimator != AUTO && !until.allows(estimator) {
             return Err(Error::usage(format!(
                 "{}: this run stopped by what it saw (--until {until}), which estimator '{estimator}' does not allow; only {ANYTIME} does",
                 self.directory.display()
             )));
         }
         for cell in &mut self.manifest.cells {
-            refuse_ungaussian(&cell.mechanism, cell.gaussian, estimator)?;
-            estimator.clone_into(&mut cell.estimator);
+            let attack = Choice::parse(&cell.attack)?;
+            let fitting = estimator_of(estimator, until, &attack);
+            refuse_ungaussian(&cell.mechanism, cell.gaussian, fitting)?;
+            if cell.is_deferred() && named(fitting)?.needs == Needs::Likelihoods {
+                return Err(Error::usage(format!(
+                    "the estimator '{fitting}' reads the mechanism's likelihoods, which the attack '{attack}' does not use: take one that counts guesses"
+                )));
+            }
+            fitting.clone_into(&mut cell.estimator);
         }
         Ok(())
     }
@@ -82,28 +98,72 @@ impl Stored {
         )))
     }
 
-    /// The cells' results, counted anew from the rows; as they were, where the run kept none.
+    /// The cells' results, counted anew from the rows; as they were, where the run kept none. `choices` says of each
+    /// cell among how many of its mechanism it is shown.
     ///
     /// # Errors
     /// Failed, if rows or results cannot be read or do not fit the manifest.
-    pub fn judge(&self) -> Result<Vec<Cell>> {
+    pub fn judge(&self, choices: &[u64]) -> Result<Vec<Cell>> {
         if self.config.keep == Keep::Counts {
             return Ok(Document::read(&self.directory.join(finish::RESULT))?.cells);
         }
+        let counted: Vec<Counted> = self.counted(choices)?.into_iter().flatten().collect();
+        judge(&self.manifest, &self.directory, &counted)
+    }
+
+    /// The cells, counted anew from the rows; in a part of a run, attacks that learn have no guesses yet.
+    ///
+    /// # Errors
+    /// Failed, if rows cannot be read or do not fit the manifest.
+    pub fn counted(&self, choices: &[u64]) -> Result<Vec<Option<Counted>>> {
         let trials = self.config.trial_range();
-        let mut counts = count::begin(&self.manifest.cells, trials.end - trials.start)?;
+        let cells = &self.manifest.cells;
+        let is_deferred = |row: &Row| {
+            cells
+                .get(row.cell as usize)
+                .is_some_and(CellPlan::is_deferred)
+        };
+        let mut counts = count::begin(cells, choices, trials.end - trials.start)?;
+        let mut add = |row: Row| {
+            count::add(&mut counts, &row).map_err(|e| e.context(self.directory.display()))
+        };
         for row in trials::rows(&self.directory)? {
-            count::add(&mut counts, &row?).map_err(|e| e.context(self.directory.display()))?;
+            let row = row?;
+            // Where only attacks that learn judge, the first one's rows hold the trials and guesses by chance.
+            if !is_deferred(&row) {
+                add(row)?;
+            }
         }
-        judge(&self.manifest, &self.directory, &counts, &self.seconds())
+        if let Some(sha256) = &self.manifest.guesses_sha256 {
+            guesses::rows(&self.directory, sha256)?.try_for_each(|row| add(row?))?;
+        }
+        let counted = |((plan, count), seconds): ((&CellPlan, Count), Option<f64>)| {
+            let plan = plan.clone();
+            (!self.waits(&plan)).then_some(Counted {
+                plan,
+                count,
+                seconds,
+            })
+        };
+        let known = cells.iter().zip(counts).zip(self.seconds());
+        Ok(known.map(counted).collect())
+    }
+
+    /// Whether a cell's attack waits for the whole run, of which this is a part.
+    fn waits(&self, cell: &CellPlan) -> bool {
+        self.manifest.shard.is_some() && cell.is_deferred()
     }
 
     /// What each cell took, as the run's result says (rows do not hold it); one entry a cell.
     pub fn seconds(&self) -> Vec<Option<f64>> {
         let document = Document::read(&self.directory.join(finish::RESULT));
-        let cells = document.map_or_else(|_| Vec::new(), |document| document.cells);
-        let mut seconds: Vec<Option<f64>> = cells.iter().map(|cell| cell.seconds).collect();
-        seconds.resize(self.manifest.cells.len(), None);
-        seconds
+        let mut known = document
+            .map_or_else(|_| Vec::new(), |document| document.cells)
+            .into_iter();
+        let seconds = |plan: &CellPlan| match self.waits(plan) {
+            true => None,
+            false => known.next().and_then(|cell| cell.seconds),
+        };
+        self.manifest.cells.iter().map(seconds).collect()
     }
 }

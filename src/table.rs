@@ -4,7 +4,7 @@ use teda_core::estimator;
 use teda_results::Cell;
 
 use crate::cli::output::{lines, table};
-use crate::explanation;
+use crate::{explanation, variety};
 
 /// One line a cell, and what the columns mean. The same bytes for the same cells.
 #[must_use]
@@ -16,6 +16,7 @@ pub fn render(cells: &[Cell]) -> String {
         "k",
         "λ",
         "attack",
+        "estimator",
         "hits / trials",
         "failed",
         "rate",
@@ -33,6 +34,7 @@ pub fn render(cells: &[Cell]) -> String {
             cell.k.to_string(),
             cell.lambda.to_string(),
             cell.attack.clone(),
+            cell.estimator.clone(),
             format!("{} / {}", cell.hits, cell.trials),
             cell.failed.to_string(),
             format!("{:.4}", cell.success_rate),
@@ -45,24 +47,47 @@ pub fn render(cells: &[Cell]) -> String {
     lines(&table) + &legend(cells) + &sentences(cells)
 }
 
-/// What the verdicts say: of each mechanism and verdict, the cell that shows most.
+/// What the verdicts say: of each mechanism and verdict, the cell that shows most, with what its attack learned.
 fn sentences(cells: &[Cell]) -> String {
-    explanation::telling(cells)
-        .into_iter()
-        .map(|cell| format!("\n{}", explanation::with_verdict(cell)))
-        .collect::<String>()
-        + "\n"
+    let mut text = String::new();
+    for cell in &explanation::telling(cells) {
+        text += &format!("\n{}\n", explanation::with_verdict(cell));
+        text.extend(explanation::signs(cell, SIGNS).map(|signs| format!("  {signs}\n")));
+        let warning = cell.candidates.as_ref().and_then(variety::warning);
+        text.extend(warning.map(|warning| format!("  warning: {warning}\n")));
+    }
+    text
 }
+
+/// Signs that are shown of an attack that learned.
+const SIGNS: usize = 10;
 
 fn legend(cells: &[Cell]) -> String {
     let Some(cell) = cells.first() else {
         return String::new();
     };
     let confidence = explanation::confidence(cell.alpha);
-    let spends = estimator::named(&cell.estimator).map_or("what its run said", |e| e.spends);
-    format!(
-        "\nempirical ε: lower bound between {} neighbours at {confidence} % confidence (two-sided; estimator {}, δ = {}; spends {}).\n\
+    let mut estimators: Vec<&str> = Vec::new();
+    for cell in cells {
+        if !estimators.contains(&&cell.estimator[..]) {
+            estimators.push(&cell.estimator);
+        }
+    }
+    let spent = |name: &&str| {
+        let spends = estimator::named(name).map_or("what its run said", |e| e.spends);
+        format!("{name} spends {spends}")
+    };
+    let spent: Vec<String> = estimators.iter().map(spent).collect();
+    let mut text = format!(
+        "\nempirical ε: lower bound between {} neighbours at {confidence} % confidence (two-sided; δ = {}; {}).\n\
          ceiling: the bound if every guess had been right. claim: what the mechanism claims between such texts, - where nothing.\n",
-        cell.neighbours, cell.estimator, cell.delta, spends
-    )
+        cell.neighbours, cell.delta, spent.join("; ")
+    );
+    if cells.iter().any(|cell| cell.trained > 0) {
+        text += "trials: those counted; the ones that an attack learned from are not.\n";
+    }
+    if cells.iter().any(|cell| cell.choices > 1) {
+        text += "Each bound holds by itself. The sentences below name the greatest of a mechanism's cells and pay for that choice: alpha over their number.\n";
+    }
+    text
 }

@@ -242,6 +242,16 @@ fn guess(
         .collect()
 }
 
+/// Sees nothing, and guesses by chance: it stands for attacks whose guesses come once all trials are there.
+pub struct Blind;
+
+impl Attack for Blind {
+    fn score(&self, batch: &[Observation<'_>]) -> Result<Vec<Answer<Vec<f64>>>> {
+        let scores = |observation: &Observation<'_>| Ok(vec![0.0; observation.candidates.len()]);
+        Ok(batch.iter().map(scores).collect())
+    }
+}
+
 /// An attack's answers, one an observation.
 pub fn scores(attack: &dyn Attack, batch: &[Observation<'_>]) -> Result<Vec<Answer<Vec<f64>>>> {
     let scores = attack.score(batch)?;
@@ -257,7 +267,7 @@ pub fn scores(attack: &dyn Attack, batch: &[Observation<'_>]) -> Result<Vec<Answ
 
 /// The guess that follows from an attack's scores of `k` candidates: a random one where it has none, or
 /// was shown nothing.
-fn decide(scores: Option<Answer<Vec<f64>>>, k: usize, ties: Seed) -> Result<Guess> {
+pub fn decide(scores: Option<Answer<Vec<f64>>>, k: usize, ties: Seed) -> Result<Guess> {
     let (scores, failure) = usable(scores, k)?;
     let (candidate, margin) = highest(&scores, ties);
     Ok(Guess {

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use teda_core::{Error, Result};
-use teda_results::{CellPlan, Manifest, texts};
+use teda_results::{Manifest, texts};
 
-use crate::count::Count;
+use crate::count::Counted;
 
 /// The witness of a cell.
 pub struct Witness {
@@ -31,22 +31,22 @@ impl Witness {
 pub fn find(
     manifest: &Manifest,
     directory: &Path,
-    counts: &[Count],
+    cells: &[Counted],
 ) -> Result<Vec<Option<Witness>>> {
-    let numbers: Vec<Option<Vec<u32>>> = counts
+    let numbers: Vec<Option<Vec<u32>>> = cells
         .iter()
-        .map(|count| count.evidence.witness())
+        .map(|cell| cell.count.evidence.witness())
         .collect();
     // All texts of a run may be many: they are read where they are needed.
     let lists = match &manifest.texts_sha256 {
         Some(sha256) if numbers.iter().any(Option::is_some) => texts::read(directory, sha256)?,
         _ => Vec::new(),
     };
-    let witness = |(plan, numbers): (&CellPlan, Option<Vec<u32>>)| {
+    let witness = |(cell, numbers): (&Counted, Option<Vec<u32>>)| {
         let Some(numbers) = numbers else {
             return Ok(None);
         };
-        let texts = match plan.texts.filter(|_| !lists.is_empty()) {
+        let texts = match cell.plan.texts.filter(|_| !lists.is_empty()) {
             Some(list) => said(&lists, list, &numbers).ok_or_else(|| {
                 Error::failed(format!(
                     "{}: texts.parquet does not fit manifest.json: they were changed or belong to another run",
@@ -57,7 +57,7 @@ pub fn find(
         };
         Ok(Some(Witness { numbers, texts }))
     };
-    manifest.cells.iter().zip(numbers).map(witness).collect()
+    cells.iter().zip(numbers).map(witness).collect()
 }
 
 /// The texts of a list that have these numbers.

@@ -78,6 +78,7 @@ fn bound(estimator: &str, alpha: f64, trials: &[(usize, usize)], k: usize) -> f6
     let mut evidence = (named(estimator).unwrap().begin)(Design {
         k,
         trials: TRIALS,
+        tuning: 0,
         level: Level::new(alpha).unwrap(),
         delta: 0.0,
     });

@@ -48,6 +48,14 @@ pub struct Entry {
     pub build: Build,
 }
 
+impl Entry {
+    /// Whether it learns from the first trials of a series, and judges once all are there.
+    #[must_use]
+    pub fn learns(&self) -> bool {
+        matches!(self.build, Build::Learns(_))
+    }
+}
+
 /// Every attack, in the order in which they are listed.
 pub const ALL: &[&Entry] = &[
     &embedding::ENTRY,

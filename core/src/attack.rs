@@ -1,5 +1,7 @@
 //! The trait behind which every adversary stands.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Answer, Result, Seed};
 
 /// What the adversary sees of one trial: the candidate set and the release, never the secret.
@@ -59,7 +61,7 @@ pub struct Fitted {
 }
 
 /// Something that an attack learned to go by.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sign {
     /// In words, of a candidate and the release: "the release has as many words as the candidate".
     pub words: String,

@@ -148,6 +148,35 @@ impl Seed {
         self.child(2, b"").key
     }
 
+    /// This node in hexadecimal, for [`Seed::parse`]: what a stored run needs to toss its own coins again.
+    ///
+    /// # Panics
+    /// If `self` is a role's seed and no node.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        assert!(self.stream == 0, "a role's seed is no node");
+        let key: String = self.key.iter().map(|byte| format!("{byte:02x}")).collect();
+        key + if self.pooled { "-pooled" } else { "" }
+    }
+
+    /// The node that [`Seed::to_text`] wrote; `None` for any other text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let hex = text.strip_suffix("-pooled").unwrap_or(text);
+        let mut key = [0; 32];
+        if hex.len() != 64 || !hex.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
+        for (byte, place) in key.iter_mut().zip((0..64).step_by(2)) {
+            *byte = u8::from_str_radix(&hex[place..place + 2], 16).ok()?;
+        }
+        Some(Self {
+            key,
+            stream: 0,
+            pooled: hex.len() < text.len(),
+        })
+    }
+
     /// The generator at this leaf.
     #[must_use]
     pub fn stream(&self) -> Stream {
@@ -335,6 +364,16 @@ mod tests {
     use super::*;
 
     /// Recorded results must never change: these words are part of the contract.
+    #[test]
+    fn a_node_reads_back() {
+        for seed in [Seed::root(7), Seed::root(7).named("a").pooled()] {
+            assert_eq!(Seed::parse(&seed.to_text()), Some(seed));
+        }
+        for wrong in ["", "00", "zz", &"é".repeat(32)] {
+            assert_eq!(Seed::parse(wrong), None);
+        }
+    }
+
     #[test]
     fn the_tree_is_pinned() {
         let series = Seed::root(7).named("snips").at(3);

@@ -6,7 +6,7 @@
 
 use crate::number;
 use serde::{Deserialize, Serialize};
-use teda_core::{Error, Result};
+use teda_core::{Error, Result, Sign};
 
 /// The outcome of one cell: a (dataset, mechanism, ε, neighbours, k, λ, attack) with its trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,6 +66,46 @@ pub struct Cell {
     /// What the verdict says, in one sentence for people who are not statisticians.
     #[serde(default)]
     pub explanation: String,
+    /// Trials that the attack learned from; they are not among `trials`.
+    #[serde(default)]
+    pub trained: u64,
+    /// Whether the success rate is below chance, 1/k, at a tail of alpha/2: releases tell the candidates apart, and
+    /// the attack reads them the wrong way.
+    #[serde(default)]
+    pub below_chance: bool,
+    /// Cells of the same mechanism that this one was shown among; who names one of them has chosen it.
+    #[serde(default = "one")]
+    pub choices: u64,
+    /// The bound at alpha / `choices`: what may be said of the cell that shows most.
+    #[serde(default, with = "number::option")]
+    pub chosen_epsilon: Option<f64>,
+    /// What an attack learned to go by; left out where it does not learn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signs: Vec<Sign>,
+    /// What the candidate sets were; none in results that are older than this, and in runs without rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidates: Option<Candidates>,
+}
+
+/// How varied the candidate sets of a cell were.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Candidates {
+    /// Trials that this speaks of: the first million at most.
+    pub counted: u64,
+    /// Distinct sets.
+    pub sets: u64,
+    /// exp of the entropy of the sets: as many equally frequent ones would vary as much.
+    pub effective_sets: f64,
+    /// Share of the text that most sets hold.
+    pub commonest_text: f64,
+    /// Distinct texts among the candidates that were drawn after the first.
+    pub later_texts: u64,
+    /// Share of the five commonest texts among the candidates that were drawn after the first.
+    pub five_commonest: f64,
+}
+
+fn one() -> u64 {
+    1
 }
 
 impl Cell {
@@ -122,6 +162,12 @@ impl Cell {
             witness: None,
             witness_texts: Vec::new(),
             explanation: "it holds".into(),
+            trained: 0,
+            below_chance: false,
+            choices: 1,
+            chosen_epsilon: Some(0.4),
+            signs: Vec::new(),
+            candidates: None,
             seconds: Some(41.2),
         }
     }
@@ -138,7 +184,8 @@ mod tests {
             r#""neighbours":"one-token","k":2,"lambda":-10000.0,"attack":"embedding","#,
             r#""trials":10000,"hits":6123,"failed":0,"success_rate":0.6123,"success_lower":0.5996,"#,
             r#""alpha":0.01,"delta":0.0,"estimator":"clopper-pearson","empirical_epsilon":0.4,"#,
-            r#""ceiling":7.5427,"claimed_epsilon":2.0,"verdict":"consistent","seconds":41.2,"witness":null,"explanation":"it holds"}"#
+            r#""ceiling":7.5427,"claimed_epsilon":2.0,"verdict":"consistent","seconds":41.2,"witness":null,"explanation":"it holds","#,
+            r#""trained":0,"below_chance":false,"choices":1,"chosen_epsilon":0.4}"#
         );
         assert_eq!(serde_json::to_string(&Cell::example()).unwrap(), expected);
         let none = Cell {

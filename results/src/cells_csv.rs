@@ -1,5 +1,5 @@
-//! `cells.csv`: one row a cell, with a header of [`Cell`]'s fields in their order, but for `witness_texts`: a list
-//! has no column, and the explanation quotes it.
+//! `cells.csv`: one row a cell, with a header of [`Cell`]'s fields in their order, but for those that are no single
+//! values (`witness_texts`, `signs`, `candidates`), which `result.json` has.
 //!
 //! An absent value is an empty field; numbers are the shortest decimals that read back exactly.
 
@@ -8,7 +8,7 @@ use std::path::Path;
 use teda_core::{Error, Result};
 
 /// The columns, in order.
-const COLUMNS: [&str; 23] = [
+const COLUMNS: [&str; 27] = [
     "dataset",
     "mechanism",
     "epsilon",
@@ -32,7 +32,14 @@ const COLUMNS: [&str; 23] = [
     "seconds",
     "witness",
     "explanation",
+    "trained",
+    "below_chance",
+    "choices",
+    "chosen_epsilon",
 ];
+
+/// Columns of older files, which may lack the others.
+const REQUIRED: usize = 23;
 
 /// The cells as CSV text with its header, also where there is no cell.
 ///
@@ -49,6 +56,8 @@ pub fn to_string(cells: &[Cell]) -> Result<String> {
         cell.check()?;
         let columns = Cell {
             witness_texts: Vec::new(),
+            signs: Vec::new(),
+            candidates: None,
             ..cell.clone()
         };
         writer.serialize(columns).map_err(|e| failed(&e))?;
@@ -75,7 +84,7 @@ pub fn read(path: &Path) -> Result<Vec<Cell>> {
     let mut reader = csv::Reader::from_path(path).map_err(usage)?;
     // Checked first, for a file without rows would otherwise pass whatever its header says.
     let header = reader.headers().map_err(usage)?;
-    if let Some(column) = COLUMNS.iter().find(|&c| !header.iter().any(|h| h == *c)) {
+    if let Some(column) = COLUMNS[..REQUIRED].iter().find(|&c| !header.iter().any(|h| h == *c)) {
         return Err(Error::usage(format!(
             "{}: no teda cells: there is no column '{column}'",
             path.display()

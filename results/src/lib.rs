@@ -1,7 +1,8 @@
 //! What a run leaves behind.
 //!
 //! A run directory holds `manifest.json` ([`Manifest`]), `trials.jsonl` while the run goes on
-//! ([`Journal`]) and `trials.parquet` once it is done ([`trials`]) with `texts.parquet` ([`texts`]), `cells.csv`
+//! ([`Journal`]) and `trials.parquet` once it is done ([`trials`]) with `texts.parquet` ([`texts`]),
+//! `guesses.parquet` where attacks learned ([`guesses`]), `cells.csv`
 //! ([`cells_csv`]) and `result.json` ([`Document`]). [`RunDir`] names the directory and keeps a second process out.
 
 mod atomic;
@@ -9,6 +10,7 @@ mod cell;
 pub mod cells_csv;
 mod checksum;
 mod document;
+pub mod guesses;
 mod journal;
 mod manifest;
 mod number;
@@ -19,7 +21,7 @@ pub mod texts;
 mod timestamp;
 pub mod trials;
 
-pub use cell::Cell;
+pub use cell::{Candidates, Cell};
 pub use document::Document;
 pub use journal::Journal;
 pub use manifest::{CellPlan, DatasetRecord, Machine, Manifest, ModelRecord, Status};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
-use teda_core::{Error, Guarantee, Result};
+use teda_core::{Error, Guarantee, Result, Sign};
 
 const SCHEMA: &str = "teda.run/1";
 
@@ -48,6 +48,9 @@ pub struct Manifest {
     /// SHA-256 of the finished run's `texts.parquet`; none before, and for a run that has none.
     #[serde(default)]
     pub texts_sha256: Option<String>,
+    /// SHA-256 of the finished run's `guesses.parquet`; none before, and where no attack learned.
+    #[serde(default)]
+    pub guesses_sha256: Option<String>,
 }
 
 /// How far a run came.
@@ -156,6 +159,26 @@ pub struct CellPlan {
     /// such file.
     #[serde(default)]
     pub texts: Option<u32>,
+    /// The line of releases that this cell shares with its neighbours, from 0; none in runs that are older than it.
+    #[serde(default)]
+    pub series: Option<u32>,
+    /// The node of the seed tree whose children are the series' trials, as `Seed::to_text` writes it.
+    #[serde(default)]
+    pub seed: Option<String>,
+    /// Trials, the first ones, that the attack learns from and is not counted on; 0 for one that does not learn.
+    #[serde(default)]
+    pub trained: u64,
+    /// What it learned, once it has: the greatest weights first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signs: Vec<Sign>,
+}
+
+impl CellPlan {
+    /// Whether its guesses are made once all trials are there, and stand in `guesses.parquet`.
+    #[must_use]
+    pub fn is_deferred(&self) -> bool {
+        self.trained > 0
+    }
 }
 
 #[derive(Deserialize)]
@@ -183,6 +206,7 @@ impl Manifest {
             cells: Vec::new(),
             trials_sha256: None,
             texts_sha256: None,
+            guesses_sha256: None,
         }
     }
 
@@ -279,6 +303,10 @@ mod tests {
                 claimed_delta: Some(0.0),
                 gaussian: false,
                 texts: Some(0),
+                series: Some(0),
+                seed: None,
+                trained: 0,
+                signs: Vec::new(),
             }],
             ..Manifest::new(
                 "0.1.0",

@@ -26,6 +26,27 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     deserializer.deserialize_any(Number)
 }
 
+/// The same for a number that may be missing.
+pub(crate) mod option {
+    use super::{Deserialize, Deserializer, Serializer};
+
+    #[derive(serde::Serialize, serde::Deserialize)]
+    struct Item(#[serde(with = "super")] f64);
+
+    pub(crate) fn serialize<S: Serializer>(
+        value: &Option<f64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serde::Serialize::serialize(&value.map(Item), serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<f64>, D::Error> {
+        Ok(Option::<Item>::deserialize(deserializer)?.map(|item| item.0))
+    }
+}
+
 /// The same for lists.
 pub(crate) mod list {
     use super::{Deserialize, Deserializer, Serializer};

@@ -39,12 +39,12 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins the file in the run directory `dir`.
+    /// Begins the file called `name` in the run directory `dir`.
     ///
     /// # Errors
     /// Failed, if it cannot be created.
-    pub fn create(dir: &Path) -> Result<Self> {
-        let path = dir.join(FILE);
+    pub fn create(dir: &Path, name: &str) -> Result<Self> {
+        let path = dir.join(name);
         let temporary = atomic::temporary(&path);
         let unwritable = |e: &dyn std::fmt::Display| atomic::failed(&temporary, "cannot create", e);
         let file = File::create(&temporary).map_err(|e| unwritable(&e))?;
@@ -199,12 +199,12 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Opens the file in the run directory `dir`.
+    /// Opens the file called `name` in the run directory `dir`.
     ///
     /// # Errors
     /// Failed, if it cannot be read, is damaged or of another schema.
-    pub fn open(dir: &Path) -> Result<Self> {
-        let path = dir.join(FILE);
+    pub fn open(dir: &Path, name: &str) -> Result<Self> {
+        let path = dir.join(name);
         let file = File::open(&path).map_err(|e| atomic::failed(&path, "cannot read", &e))?;
         let damaged = |e: &dyn std::fmt::Display| atomic::failed(&path, "damaged", e);
         let metadata =
@@ -328,7 +328,7 @@ mod tests {
 
     fn write(dir: &Path, trials: std::ops::Range<u64>) -> Vec<Row> {
         let rows: Vec<Row> = trials.map(Row::example).collect();
-        let mut writer = Writer::create(dir).unwrap();
+        let mut writer = Writer::create(dir, FILE).unwrap();
         rows.iter()
             .for_each(|row| writer.push(row.clone()).unwrap());
         writer.finish().unwrap();
@@ -336,7 +336,7 @@ mod tests {
     }
 
     fn read(dir: &Path) -> Result<Vec<Row>> {
-        Rows::open(dir)?.collect()
+        Rows::open(dir, FILE)?.collect()
     }
 
     #[test]
@@ -347,7 +347,7 @@ mod tests {
             let rows = write(dir.path(), 0..count);
             assert!(read(dir.path()).unwrap() == rows, "{count} rows");
         }
-        assert_eq!(Rows::open(dir.path()).unwrap().metadata.row_groups.len(), 3);
+        assert_eq!(Rows::open(dir.path(), FILE).unwrap().metadata.row_groups.len(), 3);
     }
 
     #[test]
@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn long_releases_end_a_group_early() {
         let dir = tempfile::tempdir().unwrap();
-        let mut writer = Writer::create(dir.path()).unwrap();
+        let mut writer = Writer::create(dir.path(), FILE).unwrap();
         let long = Row {
             release: "x".repeat(GROUP_TEXT / 2),
             ..Row::example(0)
@@ -372,7 +372,7 @@ mod tests {
             writer.push(long.clone()).unwrap();
         }
         writer.finish().unwrap();
-        let rows = Rows::open(dir.path()).unwrap();
+        let rows = Rows::open(dir.path(), FILE).unwrap();
         assert_eq!(rows.metadata.row_groups.len(), 2);
         assert!(rows.map(Result::unwrap).all(|row| row == long));
     }
@@ -381,7 +381,7 @@ mod tests {
     fn an_unfinished_file_leaves_the_earlier_one() {
         let dir = tempfile::tempdir().unwrap();
         let rows = write(dir.path(), 0..10);
-        let mut writer = Writer::create(dir.path()).unwrap();
+        let mut writer = Writer::create(dir.path(), FILE).unwrap();
         writer.push(Row::example(11)).unwrap();
         drop(writer);
         assert_eq!(read(dir.path()).unwrap(), rows);

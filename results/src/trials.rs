@@ -20,7 +20,7 @@ pub fn finish(mut journal: Journal) -> Result<()> {
     let dir = journal.dir().to_owned();
     // Some systems do not remove a file that is open.
     drop(journal);
-    let mut writer = Writer::create(&dir)?;
+    let mut writer = Writer::create(&dir, parquet::FILE)?;
     for row in journal::Lines::open(&dir)? {
         writer.push(row?)?;
     }
@@ -46,7 +46,7 @@ pub fn sha256(dir: &Path) -> Result<String> {
 /// As [`Journal::resume`], and failed if `trials.parquet` cannot be read.
 pub fn resume(dir: &Path, each: impl FnMut(Row) -> Result<()>) -> Result<Journal> {
     if !dir.join(journal::FILE).exists() && dir.join(parquet::FILE).exists() {
-        Journal::restore(dir, Rows::open(dir)?)?;
+        Journal::restore(dir, Rows::open(dir, parquet::FILE)?)?;
     }
     Journal::resume(dir, each)
 }
@@ -62,7 +62,7 @@ pub fn rows(dir: &Path) -> Result<Box<dyn Iterator<Item = Result<Row>>>> {
     if dir.join(journal::FILE).exists() {
         Ok(Box::new(journal::Lines::open(dir)?))
     } else if dir.join(parquet::FILE).exists() {
-        Ok(Box::new(Rows::open(dir)?))
+        Ok(Box::new(Rows::open(dir, parquet::FILE)?))
     } else {
         Err(Error::usage(format!(
             "{}: no trials: there is neither {} nor {}",

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use teda_attacks::Choice;
 use teda_core::{Error, Neighbours, Result};
 use teda_datasets::Request;
 use teda_mechanisms::registry::{self, Kind};
@@ -13,12 +14,13 @@ use teda_models::http::Budget;
 
 use super::Outcome;
 use super::output::{self, Format, print, table};
-use crate::config::{Config, Keep, TEDA};
+use crate::config::{Config, Keep};
+use crate::lineup::AUTO;
 use crate::models::Access;
 use crate::outside::{self, EXEC, RELEASES};
 use crate::recorded;
 use crate::run::{Ended, Pace, Prepared, resume};
-use crate::until::{ANYTIME, Until};
+use crate::until::Until;
 
 /// Measures an empirical epsilon: who can tell which of k texts was rewritten?
 ///
@@ -54,14 +56,11 @@ pub struct Arguments {
     epsilon: Option<Vec<f64>>,
     #[command(flatten)]
     data: DataArguments,
-    /// Attacks, all on the same releases (see `teda list attacks`)
-    #[arg(
-        long,
-        value_name = "NAME,…",
-        value_delimiter = ',',
-        default_value = "embedding"
-    )]
-    attack: Vec<String>,
+    /// Attacks, all on the same releases (see `teda list attacks`); auto: learned (which learns from the first
+    /// trials and is judged on the others), embedding, and likelihood-ratio where the mechanism knows exactly how
+    /// likely its releases are. learned:share=S,most=N sets how many trials it learns from
+    #[arg(long, value_name = "NAME,…", default_value = AUTO)]
+    attack: String,
     /// Candidates a trial
     #[arg(long, value_name = "K,…", value_delimiter = ',', default_value = "2")]
     k: Vec<usize>,
@@ -96,9 +95,10 @@ pub struct Arguments {
         allow_hyphen_values = true
     )]
     delta: f64,
-    /// How the bound is computed (see `teda list estimators`); teda when left out, anytime with --until
-    #[arg(long, value_name = "NAME")]
-    estimator: Option<String>,
+    /// How the bound is computed (see `teda list estimators`); auto: abstain for attacks that learn, teda for
+    /// others, anytime with --until
+    #[arg(long, value_name = "NAME", default_value = AUTO)]
+    estimator: String,
     /// Stops a cell when its claim is refuted or will not be (`decided`), or when its interval is narrow
     /// enough (`width=0.1`), and at --trials at the latest; the result is valid all the same
     #[arg(long, value_name = "RULE", default_value = "trials")]
@@ -289,14 +289,14 @@ impl ModelArguments {
             preset: self.preset.clone(),
             claim: None,
             datasets,
-            attacks: vec!["embedding".into()],
+            attacks: vec![AUTO.into()],
             ks: vec![2],
             lambdas: vec![0.0],
             neighbours: Neighbours::AnyTexts,
             trials: 1,
             alpha: 0.01,
             delta: 0.0,
-            estimator: TEDA.into(),
+            estimator: AUTO.into(),
             until: Until::Trials,
             seed: self.seed,
             llm: self.llm.clone(),
@@ -444,14 +444,14 @@ impl Arguments {
             (None, None) => TRIALS,
         };
         Ok(Config {
-            attacks: self.attack.clone(),
+            attacks: Choice::split(&self.attack),
             ks: self.k.clone(),
             lambdas,
             neighbours: self.neighbours.into(),
             trials,
             alpha: self.alpha,
             delta: self.delta,
-            estimator: self.estimator(),
+            estimator: self.estimator.clone(),
             until: self.until,
             claim: self.claim.clone(),
             judge: self.judge.clone(),
@@ -461,15 +461,6 @@ impl Arguments {
                 .model
                 .config(mechanisms, self.epsilon.clone(), datasets)
         })
-    }
-
-    /// The estimator asked for, else the one that fits.
-    fn estimator(&self) -> String {
-        let fitting = match self.until {
-            Until::Trials => TEDA,
-            Until::Decided | Until::Width(_) => ANYTIME,
-        };
-        self.estimator.clone().unwrap_or_else(|| fitting.to_owned())
     }
 
     /// The mechanisms by name, `all` spelled out.
@@ -532,7 +523,7 @@ fn dry_run(prepared: &Prepared, trials: u64) -> Result<String> {
     ]);
     for (index, series) in plan.series.iter().enumerate() {
         let corpus = &plan.corpora[series.corpus];
-        for attack in &plan.attacks {
+        for attack in &series.attacks {
             cells.add_row([
                 corpus.dataset.name.clone(),
                 corpus.texts.len().to_string(),
@@ -540,10 +531,10 @@ fn dry_run(prepared: &Prepared, trials: u64) -> Result<String> {
                 series.epsilon.map_or("-".into(), |e| e.to_string()),
                 series.k.to_string(),
                 series.lambda.to_string(),
-                attack.clone(),
+                attack.to_string(),
                 trials.to_string(),
                 seconds.as_ref().map_or("-".into(), |seconds| {
-                    duration(seconds[index] / plan.attacks.len() as f64)
+                    duration(seconds[index] / series.attacks.len() as f64)
                 }),
             ]);
         }

@@ -6,6 +6,7 @@ use clap::Args;
 use teda_core::{Error, Result};
 
 use super::Outcome;
+use super::audit::{AccessArguments, SpeedArguments};
 use super::output::print;
 use crate::{merge, table};
 
@@ -18,6 +19,10 @@ pub struct Arguments {
     /// Run directory of the whole; results/runs/TIME-MECHANISMS-DATASET when left out
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    access: AccessArguments,
+    #[command(flatten)]
+    speed: SpeedArguments,
 }
 
 impl Arguments {
@@ -27,7 +32,9 @@ impl Arguments {
                 "one run directory is nothing to merge: name all shards",
             ));
         }
-        let (directory, cells) = merge::merge(&self.runs, self.out.as_deref())?;
+        self.speed.apply()?;
+        let access = self.access.access(false);
+        let (directory, cells) = merge::merge(&self.runs, self.out.as_deref(), &access)?;
         print(&table::render(&cells))?;
         eprintln!("run directory: {}", directory.display());
         Ok(Outcome::Done)

@@ -3,11 +3,16 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use teda_attacks::Choice;
 use teda_core::{Error, Result};
+use teda_results::{CellPlan, Manifest, Writer, guesses};
 
 use super::Outcome;
+use super::audit::{AccessArguments, SpeedArguments};
 use super::output::{self, Format, print};
-use crate::{finish, stored};
+use crate::rejudge::{Asked, Request};
+use crate::stored::{self, Stored};
+use crate::{count, finish};
 
 /// Judges and draws stored runs again, from their rows alone; several runs go into one picture.
 #[derive(Args)]
@@ -24,6 +29,17 @@ pub struct Arguments {
     /// Estimator, if another than the run's
     #[arg(long, value_name = "NAME")]
     estimator: Option<String>,
+    /// Attacks to put to the stored rows, nothing being rewritten: those of the runs are shown as they are, others
+    /// judge now (see `teda list attacks`); auto for those that an audit has by default
+    #[arg(long, value_name = "NAME,…")]
+    attack: Option<String>,
+    /// Language model that the attack `llm` judges with, if another than the run's
+    #[arg(long, value_name = "MODEL", requires = "attack")]
+    judge: Option<String>,
+    #[command(flatten)]
+    access: AccessArguments,
+    #[command(flatten)]
+    speed: SpeedArguments,
     /// Where curve.svg, curve.png, cells.csv and result.json go; needed for several runs or other
     /// settings, the run's own directory when left out
     #[arg(long, value_name = "DIR")]
@@ -35,7 +51,10 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome> {
-        let other = self.alpha.is_some() || self.delta.is_some() || self.estimator.is_some();
+        let other = self.alpha.is_some()
+            || self.delta.is_some()
+            || self.estimator.is_some()
+            || self.attack.is_some();
         let out = match (&self.out, &self.runs[..]) {
             (Some(out), _) => out.clone(),
             (None, [run]) if !other => run.clone(),
@@ -45,7 +64,20 @@ impl Arguments {
                 ));
             }
         };
-        let mut cells = Vec::new();
+        self.speed.apply()?;
+        let access = self.access.access(false);
+        let request = Request {
+            attacks: self.attack.as_deref().map(Choice::split),
+            judge: self.judge,
+            estimator: self.estimator.clone(),
+        };
+        if other && Manifest::load(&out).is_ok() {
+            return Err(Error::usage(format!(
+                "--out {}: this is a run, and its own results are not overwritten",
+                out.display()
+            )));
+        }
+        let mut runs: Vec<(Stored, Vec<Asked>)> = Vec::new();
         for run in &self.runs {
             let mut stored = stored::open(run)?;
             if other {
@@ -58,10 +90,31 @@ impl Arguments {
             if let Some(estimator) = &self.estimator {
                 stored.judge_by(estimator)?;
             }
-            cells.extend(stored.judge()?);
+            let asked = request.cells(&stored)?;
+            runs.push((stored, asked));
         }
         std::fs::create_dir_all(&out)
             .map_err(|e| Error::failed(format!("{}: cannot create: {e}", out.display())))?;
+        let shown = runs.iter().flat_map(|(_, asked)| asked);
+        let shown: Vec<CellPlan> = shown.map(|asked| asked.plan.clone()).collect();
+        let choices = count::choices(&shown);
+        let is_new = |(_, asked): &(Stored, Vec<Asked>)| asked.iter().any(|a| a.stored.is_none());
+        let sink = runs.iter().any(is_new).then(|| guesses::create(&out));
+        let mut sink = sink.transpose()?;
+        let mut cells = Vec::new();
+        for (stored, asked) in &runs {
+            let first = cells.len();
+            let choices = &choices[first..first + asked.len()];
+            cells.extend(request.judge(
+                stored,
+                asked,
+                choices,
+                first,
+                sink.as_mut(),
+                &access,
+            )?);
+        }
+        sink.map_or(Ok(()), Writer::finish)?;
         finish::write_cells(&out, &cells)?;
         print(&output::cells(self.format, &out, cells)?)?;
         eprintln!("written to {}", out.display());

@@ -67,6 +67,7 @@ fn design(trials: &[Trial]) -> Result<Design> {
     Ok(Design {
         k: 2,
         trials: trials.len() as u64,
+        tuning: 0,
         level: Level::new(ALPHA)?,
         delta: 0.0,
     })

@@ -134,6 +134,7 @@ fn coverage(subject: &Subject, size: Size, root: Seed) -> Result<Vec<Check>> {
             let design = Design {
                 k: 2,
                 trials: size.trials,
+                tuning: 0,
                 level: Level::new(alpha)?,
                 delta: subject.delta,
             };

@@ -18,7 +18,8 @@
 //! the choice of τ: here. Its approximate limit: Paulson (1942), the cube root of F.
 //!
 //! # Deviations
-//! The first fifth of the trials, 100,000 at most, chooses τ.
+//! The first fifth of the trials, 100,000 at most, chooses τ. Of an attack that learns, the trials that it learned
+//! from choose τ, by the guesses of models that were fitted without them, and all others are counted.
 //!
 //! # Errors
 //! Failed, where a margin is NaN.
@@ -58,10 +59,21 @@ impl Abstaining {
     fn new(design: Design) -> Self {
         Self {
             design,
-            first: (design.trials / TUNING_SHARE).min(MOST_TUNING),
+            first: match design.tuning {
+                0 => (design.trials / TUNING_SHARE).min(MOST_TUNING),
+                given => given,
+            },
             tuning: Vec::new(),
             threshold: None,
             guesses: Guesses::default(),
+        }
+    }
+
+    /// Trials that are counted.
+    fn counted(&self) -> u64 {
+        match self.design.tuning {
+            0 => self.design.trials - self.first,
+            _ => self.design.trials,
         }
     }
 
@@ -71,10 +83,14 @@ impl Abstaining {
 }
 
 impl Evidence for Abstaining {
+    fn tune(&mut self, trial: &Observed<'_>) -> Result<()> {
+        self.tuning.push((trial.margin, trial.hit()));
+        Ok(())
+    }
+
     fn record(&mut self, trial: &Observed<'_>) -> Result<()> {
         if (self.tuning.len() as u64) < self.first {
-            self.tuning.push((trial.margin, trial.hit()));
-            return Ok(());
+            return self.tune(trial);
         }
         let threshold = if let Some(chosen) = self.threshold {
             chosen
@@ -82,7 +98,7 @@ impl Evidence for Abstaining {
             let Design {
                 k, level, delta, ..
             } = self.design;
-            let counted = self.design.trials - self.first;
+            let counted = self.counted();
             let chosen = threshold(&self.tuning, counted, k, level, delta)?;
             *self.threshold.insert(chosen)
         };

@@ -82,6 +82,7 @@ mod tests {
         let design = |k| Design {
             k,
             trials: 9,
+            tuning: 0,
             level: Level::new(0.01).unwrap(),
             delta: 0.0,
         };

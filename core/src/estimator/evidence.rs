@@ -13,8 +13,10 @@ use crate::{Error, Result, Tally};
 pub struct Design {
     /// Candidates of a trial.
     pub k: usize,
-    /// Trials that will be shown.
+    /// Trials that will be counted.
     pub trials: u64,
+    /// Trials that come before them and are not counted ([`Evidence::tune`]): those that an attack learned from.
+    pub tuning: u64,
     /// The confidence.
     pub level: Level,
     /// δ of the (ε, δ) that is bounded.
@@ -53,6 +55,15 @@ pub trait Evidence: Send {
     /// # Errors
     /// Failed, where the trial has numbers that no trial can have.
     fn record(&mut self, trial: &Observed<'_>) -> Result<()>;
+
+    /// Takes the next trial of those that are not counted, with the guess of a model that was fitted without
+    /// it. What an estimator chooses (a threshold) it may choose by these.
+    ///
+    /// # Errors
+    /// As [`Self::record`].
+    fn tune(&mut self, _trial: &Observed<'_>) -> Result<()> {
+        Ok(())
+    }
 
     /// Whether equal trials may be taken together and all of them in any order: it goes by their counts.
     fn goes_by_counts(&self) -> bool {

@@ -1,0 +1,65 @@
+//! `guesses.parquet`: what attacks that learn said of a run's trials, once all of them were there.
+//!
+//! # Schema
+//! Rows as in `trials.parquet`, but without release and likelihoods, which stand there. Of each such cell all
+//! trials are there, in order: first those that the attack learned from
+//! ([`CellPlan::trained`](crate::CellPlan::trained)), with the guesses of models that were fitted without them.
+//! The same rows make the same bytes.
+
+use crate::{Row, Rows, Writer, atomic, checksum};
+use std::path::Path;
+use teda_core::Result;
+
+/// The file's name in the run directory.
+const FILE: &str = "guesses.parquet";
+
+/// Begins the file in the run directory `dir`.
+///
+/// # Errors
+/// Failed, if it cannot be created.
+pub fn create(dir: &Path) -> Result<Writer> {
+    Writer::create(dir, FILE)
+}
+
+/// SHA-256 of the file, in hexadecimal.
+///
+/// # Errors
+/// Failed, if it cannot be read.
+pub fn sha256(dir: &Path) -> Result<String> {
+    checksum::sha256(&dir.join(FILE))
+}
+
+/// The rows of the run in `dir`, whose file has this SHA-256.
+///
+/// # Errors
+/// Failed, if it is not the file that the run wrote, or cannot be read; each row's own result likewise.
+pub fn rows(dir: &Path, sha: &str) -> Result<impl Iterator<Item = Result<Row>> + use<>> {
+    if sha256(dir)? != sha {
+        let what = "another sha256: it was changed or cut";
+        return Err(atomic::failed(
+            &dir.join(FILE),
+            "not the file that the run wrote",
+            &what,
+        ));
+    }
+    Rows::open(dir, FILE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_read_back_and_a_changed_file_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let all: Vec<Row> = (0..30).map(Row::example).collect();
+        let mut writer = create(dir.path()).unwrap();
+        all.iter().for_each(|row| writer.push(row.clone()).unwrap());
+        writer.finish().unwrap();
+        let sha = sha256(dir.path()).unwrap();
+        let read: Vec<Row> = rows(dir.path(), &sha).unwrap().map(Result::unwrap).collect();
+        assert_eq!(read, all);
+        let refused = rows(dir.path(), "00").err().unwrap().to_string();
+        assert!(refused.contains("guesses.parquet"), "{refused}");
+    }
+}
