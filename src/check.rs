@@ -65,6 +65,35 @@ struct CheckedCell {
     failures: Vec<String>,
 }
 
+/// What a file's limits may fail by chance.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Stake {
+    /// The limits of the file: one set a cell.
+    pub limits: u64,
+    /// P(a sound mechanism's bound exceeds its true ε in any of them), at most.
+    pub error: f64,
+}
+
+/// Has each of the m cells of a file judged at its alpha over m, so that the file as a whole fails by chance no more
+/// often than a single cell would. Everything that an audit needs is looked at here, before the first trial.
+///
+/// # Errors
+/// Usage, for anything that cannot be met.
+pub fn share_error(audits: &mut [Audit], access: &Access) -> Result<Stake> {
+    let mut limits = 0;
+    for audit in audits.iter() {
+        let prepared = audit.prepare(access);
+        let (_, cells) = prepared.map_err(|e| e.context(format!("audit '{}'", audit.name)))?;
+        limits += cells.len() as u64;
+    }
+    let mut error = 0.0_f64;
+    for audit in audits {
+        error = error.max(audit.config.alpha / 2.0);
+        audit.config.alpha /= limits as f64;
+    }
+    Ok(Stake { limits, error })
+}
+
 impl Audit {
     /// The cells that would be computed.
     ///

@@ -14,6 +14,7 @@ use teda_datasets::Request;
 use teda_mechanisms::registry as mechanisms;
 use teda_results::Manifest;
 
+use crate::hunt::Pairs;
 use crate::lineup::{self, AUTO};
 use crate::outside::{self, RELEASES};
 use crate::until::{ANYTIME, Until};
@@ -42,6 +43,9 @@ pub struct Config {
     pub lambdas: Vec<f64>,
     /// The pairs of texts that are told apart.
     pub neighbours: Neighbours,
+    /// How candidate sets are chosen among these.
+    #[serde(default)]
+    pub pairs: Pairs,
     /// Trials of every cell, over all shards.
     pub trials: u64,
     /// Two-sided confidence level.
@@ -154,6 +158,7 @@ impl Config {
                 "--keep counts with --shard: parts are joined by their rows; keep them",
             ));
         }
+        self.validate_hunt()?;
         for lambda in &self.lambdas {
             if !lambda.is_finite() {
                 return Err(Error::usage(format!(
@@ -237,6 +242,38 @@ impl Config {
             .cloned()
             .collect();
         entry.settings(preset, &own)
+    }
+
+    /// A hunt goes by what it saw, one attack at a time.
+    fn validate_hunt(&self) -> Result<()> {
+        if self.pairs == Pairs::Drawn {
+            return Ok(());
+        }
+        let refused = |with: &str, why: &str| {
+            Err(Error::usage(format!(
+                "--pairs {} with {with}: {why}",
+                self.pairs
+            )))
+        };
+        if self.shard.is_some() {
+            return refused("--shard", "a part does not see all trials that the hunt goes by");
+        }
+        if self.until != Until::Trials {
+            return refused("--until", "a third of a fixed number of trials looks for the pair");
+        }
+        if self.keep == Keep::Counts {
+            return refused("--keep counts", "the hunt goes by the rows of its trials");
+        }
+        if self.recorded().is_some() {
+            return refused("--releases", "what is released there was not asked for");
+        }
+        if self.attacks.len() > 1 {
+            return refused(
+                "several attacks",
+                "each would find a pair of its own; name one attack",
+            );
+        }
+        self.pairs.explores(self.trials).map(|_| ())
     }
 
     fn validate_attacks(&self) -> Result<()> {

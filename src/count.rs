@@ -16,8 +16,12 @@ pub struct Count {
     chosen: Option<Box<dyn Evidence>>,
     /// Cells of the same mechanism that this one is shown among, itself included.
     pub choices: u64,
-    /// Trials to come that are not counted: the attack learned from them.
-    trained: u64,
+    /// Trials to come that are not counted: the attack learned from them, or they looked for a set.
+    uncounted: u64,
+    /// The set of the first counted row: of all of them, where it was hunted.
+    pub hunted: Option<Vec<u32>>,
+    /// Rows, counted or not.
+    pub rows: u64,
     /// What the candidate sets of its rows were.
     pub variety: Variety,
 }
@@ -28,10 +32,10 @@ impl Count {
     /// # Errors
     /// Failed, where it has numbers that no trial can have.
     pub fn observe(&mut self, trial: &Observed<'_>) -> Result<()> {
-        if self.trained == 0 {
+        if self.uncounted == 0 {
             return self.observe_times(trial, 1);
         }
-        self.trained -= 1;
+        self.uncounted -= 1;
         self.each(|evidence| evidence.tune(trial))
     }
 
@@ -81,8 +85,8 @@ pub fn begin(cells: &[CellPlan], choices: &[u64], trials: u64) -> Result<Vec<Cou
         let design = |alpha: f64| {
             Ok::<_, Error>(Design {
                 k: cell.k as usize,
-                trials: trials.saturating_sub(cell.trained),
-                tuning: cell.trained,
+                trials: trials.saturating_sub(cell.uncounted()),
+                tuning: cell.uncounted(),
                 level: Level::new(alpha)?,
                 delta: cell.delta,
             })
@@ -98,7 +102,9 @@ pub fn begin(cells: &[CellPlan], choices: &[u64], trials: u64) -> Result<Vec<Cou
                 choices => Some((estimator.begin)(design(cell.alpha / *choices as f64)?)),
             },
             choices: *choices,
-            trained: cell.trained,
+            uncounted: cell.uncounted(),
+            hunted: None,
+            rows: 0,
             variety: Variety::default(),
         })
     };
@@ -135,7 +141,11 @@ impl Count {
         if !fits || row.hit != (secret == guess) {
             return Err(foreign(row));
         }
+        self.rows += 1;
         self.variety.add(&row.candidates);
+        if self.uncounted == 0 && self.hunted.is_none() {
+            self.hunted = Some(row.candidates.clone());
+        }
         self.observe(&Observed {
             candidates: &row.candidates,
             secret,

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
-use teda_core::{Attack, Error, Result, Tally};
+use teda_core::{Attack, Error, Learner, Result, Tally};
 use teda_results::{CellPlan, Journal, Row};
 
 use crate::count::{self, Count};
-use crate::plan::Plan;
+use crate::plan::{Plan, Sets};
 use crate::progress::Progress;
 use crate::tabulated::{Outcome, Tabulated};
 use crate::trial::{self, Trial};
@@ -37,6 +37,8 @@ pub struct Driver<'a> {
     pub until: Until,
     /// The attacks that guess with the trials, `[series][attack]`.
     pub attacks: &'a [Vec<Box<dyn Attack>>],
+    /// What learns while a series hunts for its worst pair, `[series]`.
+    pub learners: &'a [Option<Box<dyn Learner>>],
     /// Trial numbers of this process.
     pub trials: Range<u64>,
     /// Trials a batch.
@@ -63,11 +65,7 @@ impl State {
     /// Usage, for a plan that no estimator supports.
     pub fn new(cells: &[CellPlan], trials: Range<u64>) -> Result<Self> {
         Ok(Self {
-            counts: count::begin(
-                &as_journalled(cells),
-                &count::choices(cells),
-                trials.end - trials.start,
-            )?,
+            counts: count::begin(cells, &count::choices(cells), trials.end - trials.start)?,
             seconds: vec![0.0; cells.len()],
             first_trial: trials.start,
         })
@@ -81,7 +79,7 @@ impl State {
         let next = self
             .counts
             .get(row.cell as usize)
-            .map(|count| self.first_trial + count.tally.trials());
+            .map(|count| self.first_trial + count.rows);
         if next.is_some_and(|next| next != row.trial) {
             return Err(count::foreign(row));
         }
@@ -90,18 +88,8 @@ impl State {
 
     /// The next trial that a cell lacks.
     fn next_trial(&self, cell: usize) -> u64 {
-        self.first_trial + self.counts[cell].tally.trials()
+        self.first_trial + self.counts[cell].rows
     }
-}
-
-/// The cells as the journal has them: of those whose guesses come later, all trials are there.
-#[must_use]
-pub fn as_journalled(cells: &[CellPlan]) -> Vec<CellPlan> {
-    let journalled = |cell: &CellPlan| CellPlan {
-        trained: 0,
-        ..cell.clone()
-    };
-    cells.iter().map(journalled).collect()
 }
 
 /// A batch of trials.
@@ -112,6 +100,16 @@ enum Made<'a> {
     Outcomes(&'a Tabulated<'a>, Vec<Outcome>),
     /// How often each outcome by numbers came up.
     Times(&'a Tabulated<'a>, Vec<u64>),
+}
+
+/// How the trials of a series are run.
+struct Way<'a> {
+    series: usize,
+    /// The cells that have rows.
+    cells: &'a [usize],
+    tabulated: Option<&'a Tabulated<'a>>,
+    batch: u64,
+    at_once: bool,
 }
 
 /// The cells of a series that have rows: those whose attacks guess with the trials, or the first of all, whose
@@ -146,7 +144,7 @@ impl Driver<'_> {
         state: &mut State,
         mut journal: Option<&mut Journal>,
     ) -> Result<bool> {
-        let tabulated = match journal {
+        let tabulated = match &journal {
             Some(_) => None,
             None => self.tabulated(series)?,
         };
@@ -161,8 +159,48 @@ impl Driver<'_> {
             }
         }
         let batch = tabulated.map_or(self.batch, |_| BATCH_BY_NUMBERS);
+        let way = Way {
+            series,
+            cells: &cells,
+            tabulated,
+            batch,
+            at_once,
+        };
+        let Sets::Hunted(hunt) = &self.plan.series[series].sets else {
+            return self.run_trials(&way, first..self.trials.end, state, journal);
+        };
+        let learner = &self.learners[series];
+        let seed = self.plan.series[series].seed;
+        for (number, round) in hunt.rounds().into_iter().enumerate() {
+            let rest = first.max(round.start)..round.end;
+            if !rest.is_empty() && !self.run_trials(&way, rest, state, journal.as_deref_mut())? {
+                return Ok(false);
+            }
+            hunt.end(number, learner.as_deref(), seed)
+                .map_err(|error| error.context(self.describe(series)))?;
+        }
+        let explored = hunt.rounds().last().map_or(0, |round| round.end);
+        self.run_trials(&way, first.max(explored)..self.trials.end, state, journal)
+    }
+
+    /// Runs these trials of a series; `false` after an interrupt.
+    fn run_trials(
+        &self,
+        way: &Way<'_>,
+        trials: Range<u64>,
+        state: &mut State,
+        mut journal: Option<&mut Journal>,
+    ) -> Result<bool> {
+        let Way {
+            series,
+            cells,
+            tabulated,
+            batch,
+            at_once,
+        } = *way;
+        let end = trials.end;
         // Not collected as a whole: memory must not grow with the number of trials.
-        let mut starts = (first..self.trials.end).step_by(batch as usize);
+        let mut starts = trials.step_by(batch as usize);
         let mut batches_per_thread = 1;
         loop {
             let running = cells.iter().try_fold(false, |running, cell| {
@@ -180,7 +218,7 @@ impl Driver<'_> {
             let batches: Vec<Option<Result<Made<'_>>>> = wave
                 .par_iter()
                 .map(|start| {
-                    let numbers = *start..(start + batch).min(self.trials.end);
+                    let numbers = *start..(start + batch).min(end);
                     self.run_batch(series, numbers, tabulated, at_once)
                 })
                 .collect();
@@ -193,7 +231,7 @@ impl Driver<'_> {
                 };
                 recorded = made
                     .map_err(|error| error.context(self.describe(series)))
-                    .and_then(|made| self.take(made, &cells, state, journal.as_deref_mut()));
+                    .and_then(|made| self.take(made, cells, state, journal.as_deref_mut()));
                 if recorded.is_err() {
                     break;
                 }
@@ -206,7 +244,7 @@ impl Driver<'_> {
                 batches_per_thread = (2 * batches_per_thread).min(BATCHES_PER_WAVE);
             }
             let share = started.elapsed().as_secs_f64() / cells.len() as f64;
-            for cell in &cells {
+            for cell in cells {
                 state.seconds[*cell] += share;
             }
             if self.progress.is_shown() {
@@ -321,6 +359,7 @@ impl Driver<'_> {
                     error: error.cloned(),
                 };
                 count::add(&mut state.counts, &row)?;
+                self.plan.observe(&row);
                 if let Some(journal) = &mut journal {
                     journal.append(&row)?;
                 }

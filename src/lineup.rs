@@ -13,6 +13,7 @@ use teda_core::estimator::{self, Needs};
 use teda_core::{Error, Likelihood, Mechanism, Result};
 
 use crate::config::{Config, Keep, TEDA};
+use crate::hunt::Pairs;
 use crate::outside;
 use crate::until::{ANYTIME, Until};
 
@@ -57,10 +58,15 @@ impl Lineup {
             }
             Err(reason) => Some(format!("without '{LEARNED}': {reason}")),
         };
+        if config.pairs != Pairs::Drawn && !attacks.is_empty() {
+            // A hunt is one attack's.
+            return Ok(Self { attacks, note });
+        }
         attacks.push(Choice::parse(EMBEDDING)?);
         // A program cannot be asked whether it knows likelihoods, only for one.
         let exact = mechanism.likelihood().is_some_and(Likelihood::is_exact);
-        if exact && !outside::is_outside(name) && !is_plain(config) {
+        let hunts = config.pairs != Pairs::Drawn;
+        if exact && !outside::is_outside(name) && !is_plain(config) && !hunts {
             attacks.push(Choice::parse(LIKELIHOOD_RATIO)?);
         }
         Ok(Self { attacks, note })
@@ -106,7 +112,11 @@ pub fn learnable(config: &Config, attack: &Choice) -> Result<u64> {
             config.estimator
         ));
     }
-    attack.learns_from(config.trials)
+    match config.pairs {
+        Pairs::Drawn => attack.learns_from(config.trials),
+        // What looks for the pair is what it learns from.
+        Pairs::Hunt(_) => config.pairs.explores(config.trials),
+    }
 }
 
 /// The estimator of an attack's cell.

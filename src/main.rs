@@ -10,6 +10,7 @@ mod curves;
 mod driver;
 mod explanation;
 mod finish;
+mod hunt;
 mod lineup;
 mod merge;
 mod model_spec;

@@ -4,10 +4,9 @@ use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 
 use teda_core::{Error, Result};
-use teda_results::{Cell, CellPlan, Journal, Row, RunDir, Status, run_name, texts, trials};
+use teda_results::{Cell, Journal, Row, RunDir, Status, run_name, texts, trials};
 
 use crate::rejudge::contexts;
-use crate::driver::as_journalled;
 use crate::models::Access;
 use crate::stored::{self, Stored};
 use crate::{count, finish};
@@ -42,8 +41,7 @@ pub fn merge(
     }
     let mut journal = Journal::create(directory.path())?;
     let choices = count::choices(&manifest.cells);
-    let journalled: Vec<CellPlan> = as_journalled(&manifest.cells);
-    let mut counts = count::begin(&journalled, &choices, config.trials)?;
+    let mut counts = count::begin(&manifest.cells, &choices, config.trials)?;
     let mut offset = 0;
     let mut streams = shards
         .iter()
@@ -61,7 +59,7 @@ pub fn merge(
         }
     }
     for (place, cell) in manifest.cells.iter().enumerate() {
-        let trials = counts[finish::rows_of(&manifest.cells, place)].tally.trials();
+        let trials = counts[finish::rows_of(&manifest.cells, place)].rows;
         if trials != cell.trials {
             return Err(Error::failed(format!(
                 "{} of {} trials of '{}' are in the shards: their rows were changed",

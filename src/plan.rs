@@ -17,8 +17,10 @@ use teda_core::{
 };
 use teda_datasets::Dataset;
 use teda_mechanisms::registry::Entry;
+use teda_results::Row;
 
 use crate::config::Config;
+use crate::hunt::{Hunt, Pairs};
 use crate::lineup::{AUTO, Lineup};
 use crate::models::Models;
 use crate::neighbours::OneToken;
@@ -113,6 +115,8 @@ pub enum Sets {
     Given,
     /// Sets and releases are those of a recording.
     Recorded(Layout),
+    /// The one of many that shows most is looked for, and then the only one.
+    Hunted(Hunt),
 }
 
 /// One line of releases: a mechanism at one ε on one data set with one way of drawing candidates.
@@ -193,6 +197,20 @@ impl Plan {
         let cells = |series: &[Series]| series.iter().map(|s| s.attacks.len()).sum::<usize>();
         let first = cells(&self.series[..series]);
         first..first + self.series[series].attacks.len()
+    }
+
+    /// Shows a row to the hunt of its series, where there is one.
+    pub fn observe(&self, row: &Row) {
+        let mut first = 0;
+        for series in &self.series {
+            first += series.attacks.len();
+            if (row.cell as usize) < first {
+                if let Sets::Hunted(hunt) = &series.sets {
+                    hunt.observe(row);
+                }
+                return;
+            }
+        }
     }
 
     /// Number of cells.
@@ -312,6 +330,29 @@ impl<'a> Build<'a> {
         })
     }
 
+    /// Where the candidate sets of the series at `seed` come from.
+    fn sets(&self, k: usize, lambda: f64, seed: Seed) -> Result<Sets> {
+        let drawn = match self.config.neighbours {
+            Neighbours::OneToken => Sets::Given,
+            _ => Sets::Sampled,
+        };
+        let Pairs::Hunt(sets) = self.config.pairs else {
+            return Ok(drawn);
+        };
+        let trials = self.config.pairs.explores(self.config.trials)?;
+        let seed = seed.named("hunt");
+        Ok(Sets::Hunted(match drawn {
+            Sets::Given => Hunt::new(k, sets, trials, seed, |seeds| {
+                given(self.corpus.texts.len(), k, seeds)
+            }),
+            _ => {
+                let vectors = self.corpus.vectors.view();
+                let sampler = TransitionSampler::new(vectors, k, lambda)?;
+                Hunt::new(k, sets, trials, seed, |seeds| sampler.draw(seeds))
+            }
+        }))
+    }
+
     /// The series, and what the user should know of it.
     fn series(
         &self,
@@ -354,10 +395,7 @@ impl<'a> Build<'a> {
             epsilon,
             k,
             lambda,
-            sets: match neighbours {
-                Neighbours::OneToken => Sets::Given,
-                _ => Sets::Sampled,
-            },
+            sets: self.sets(k, lambda, seed)?,
             attacks: lineup.attacks,
             white_box,
             claim,
@@ -365,6 +403,16 @@ impl<'a> Build<'a> {
         };
         Ok((series, lineup.note))
     }
+}
+
+/// One of the sets of k texts that follow each other among `texts`, with each of some seeds.
+#[must_use]
+pub fn given(texts: usize, k: usize, seeds: &[Seed]) -> Vec<usize> {
+    let of = |seed: &Seed| {
+        let first = seed.stream().below(texts / k) * k;
+        first..first + k
+    };
+    seeds.iter().flat_map(of).collect()
 }
 
 /// What a mechanism claims between the texts of this audit.

@@ -17,7 +17,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 use teda_attacks::{Build, Choice, Context};
 use teda_core::{
-    Answer, Attack, Error, Example, Learner, Observation, Release, Result, Role, Seed, Sign,
+    Answer, Attack, Error, Example, Fitted, Learner, Observation, Release, Result, Role, Seed, Sign,
 };
 use teda_results::{CellPlan, Row, Writer, trials};
 
@@ -144,13 +144,8 @@ impl<'a> Judge<'a> {
             examples.extend_from_slice(first);
             rows = rest;
             if first.len() == missing {
-                let shown: Vec<&Row> = examples.iter().filter(|row| is_shown(row)).collect();
-                let fitted = learn(&**learner, &shown, self.seed)?;
-                let mut scores = fitted.out_of_fold.into_iter();
-                for row in examples.iter() {
-                    let scores = is_shown(row).then(|| scores.next()).flatten();
-                    said.push(answer(row, scores.map(Ok), self.seed)?);
-                }
+                let (guesses, fitted) = out_of_fold(&**learner, examples, self.seed)?;
+                said.extend(guesses);
                 self.judged.signs = fitted.signs;
                 self.state = State::Judging(fitted.attack);
             }
@@ -229,10 +224,14 @@ impl Put<'_> {
     }
 }
 
-/// Fits on rows.
-fn learn(learner: &dyn Learner, rows: &[&Row], seed: Seed) -> Result<teda_core::Fitted> {
-    let candidates: Vec<Vec<usize>> = rows.iter().map(|row| places(row)).collect();
-    let examples: Vec<Example<'_>> = rows
+/// Fits on rows and returns them with the guesses of models that were fitted without them, and what was learned.
+///
+/// # Errors
+/// Where the attack fails.
+pub fn out_of_fold(learner: &dyn Learner, rows: &[Row], seed: Seed) -> Result<(Vec<Row>, Fitted)> {
+    let shown: Vec<&Row> = rows.iter().filter(|row| is_shown(row)).collect();
+    let candidates: Vec<Vec<usize>> = shown.iter().map(|row| places(row)).collect();
+    let examples: Vec<Example<'_>> = shown
         .iter()
         .zip(&candidates)
         .map(|(row, candidates)| Example {
@@ -240,7 +239,7 @@ fn learn(learner: &dyn Learner, rows: &[&Row], seed: Seed) -> Result<teda_core::
             secret: row.secret as usize,
         })
         .collect();
-    let fitted = learner.fit(&examples)?;
+    let mut fitted = learner.fit(&examples)?;
     if fitted.out_of_fold.len() != examples.len() {
         return Err(Error::failed(format!(
             "the attack was shown {} trials to learn from and scored {}",
@@ -248,7 +247,13 @@ fn learn(learner: &dyn Learner, rows: &[&Row], seed: Seed) -> Result<teda_core::
             fitted.out_of_fold.len()
         )));
     }
-    Ok(fitted)
+    let mut scores = std::mem::take(&mut fitted.out_of_fold).into_iter();
+    let guess = |row: &Row| {
+        let scores = is_shown(row).then(|| scores.next()).flatten();
+        answer(row, scores.map(Ok), seed)
+    };
+    let guesses = rows.iter().map(guess).collect::<Result<_>>()?;
+    Ok((guesses, fitted))
 }
 
 /// What an attack sees of a row. A release that failed is an empty text.

@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime};
 
 use rayon::prelude::*;
 use teda_attacks::{Build, Choice};
-use teda_core::{Attack, Error, Mechanism, Result};
+use teda_core::{Attack, Error, Learner, Mechanism, Result};
 use teda_datasets::Dataset;
 use teda_results::{
     Cell, CellPlan, DatasetRecord, Journal, Manifest, RunDir, Status, rfc3339_utc, run_name, texts,
@@ -17,7 +17,7 @@ use teda_results::{
 use crate::config::{Config, Keep};
 use crate::driver::{Driver, State, journalled_cells};
 use crate::models::{self, Access, Models};
-use crate::plan::{Corpus, Plan, Series};
+use crate::plan::{Corpus, Plan, Series, Sets};
 use crate::progress::Progress;
 use crate::{finish, lineup, recorded, trial};
 
@@ -154,10 +154,11 @@ impl Prepared {
         pace: &Pace<'_>,
     ) -> Result<Ended> {
         let attacks = self.attacks()?;
+        let learners = self.learners()?;
         let trials = self.config.trial_range();
         let done: u64 = (0..self.plan.series.len())
             .map(|series| journalled_cells(&self.plan, series)[0])
-            .map(|cell| state.counts[cell].tally.trials())
+            .map(|cell| state.counts[cell].rows)
             .sum();
         let resumed = done > 0;
         let total = (trials.end - trials.start) * self.plan.series.len() as u64;
@@ -167,6 +168,7 @@ impl Prepared {
             cells: &manifest.cells,
             until: self.config.until,
             attacks: &attacks,
+            learners: &learners,
             trials,
             batch: pace.batch,
             progress: &progress,
@@ -236,6 +238,16 @@ impl Prepared {
                 attacks.push(Box::new(trial::Blind));
             }
             Ok(attacks)
+        };
+        self.plan.series.iter().map(build).collect()
+    }
+
+    /// What learns while a series hunts for its worst pair, `[series]`.
+    fn learners(&self) -> Result<Vec<Option<Box<dyn Learner>>>> {
+        let contexts = self.contexts();
+        let build = |series: &Series| match (&series.sets, series.attacks[0].entry.build) {
+            (Sets::Hunted(_), Build::Learns(build)) => build(&contexts[series.corpus]).map(Some),
+            _ => Ok(None),
         };
         self.plan.series.iter().map(build).collect()
     }
@@ -326,7 +338,10 @@ pub fn resume(directory: &Path, access: &Access, pace: &Pace<'_>) -> Result<Ende
     }
     let mut state = State::new(&manifest.cells, prepared.config.trial_range())?;
     let journal = match prepared.config.keep {
-        Keep::Rows => Some(trials::resume(directory, |row| state.replay(&row))?),
+        Keep::Rows => Some(trials::resume(directory, |row| {
+            prepared.plan.observe(&row);
+            state.replay(&row)
+        })?),
         Keep::Counts => None,
     };
     prepared.go_on(directory, manifest, journal, state, pace)
@@ -368,7 +383,8 @@ fn cell_plans(config: &Config, plan: &Plan) -> Result<Vec<CellPlan>> {
                 texts: Some(series.corpus as u32),
                 series: Some(number),
                 seed: Some(series.seed.to_text()),
-                trained: attack.learns_from(config.trials)?,
+                trained: lineup::learnable(config, attack)?,
+                explored: config.pairs.explores(config.trials)?,
                 signs: Vec::new(),
             })
         };

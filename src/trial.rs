@@ -6,7 +6,7 @@ use teda_core::{
     grouped,
 };
 
-use crate::plan::{Corpus, Series, Sets};
+use crate::plan::{Corpus, Series, Sets, given};
 
 /// What one attack made of one trial.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +63,7 @@ pub fn run(
             .zip(&secrets)
             .map(|(number, secret)| layout.release(number, *secret))
             .collect(),
-        Sets::Sampled | Sets::Given => {
+        Sets::Sampled | Sets::Given | Sets::Hunted(_) => {
             rewrite(series, corpus, &sets, &secrets, &seeds(Role::Mechanism))?
         }
     };
@@ -107,14 +107,11 @@ fn candidate_sets(
             let (vectors, lambda) = (corpus.vectors.view(), series.lambda);
             TransitionSampler::new(vectors, series.k, lambda)?.draw(seeds)
         }
-        Sets::Given => {
-            let sets = corpus.texts.len() / series.k;
-            let of = |seed: &Seed| {
-                let first = seed.stream().below(sets) * series.k;
-                first..first + series.k
-            };
-            seeds.iter().flat_map(of).collect()
-        }
+        Sets::Given => given(corpus.texts.len(), series.k, seeds),
+        Sets::Hunted(hunt) => numbers
+            .clone()
+            .flat_map(|number| hunt.candidates(number).to_vec())
+            .collect(),
         Sets::Recorded(layout) => numbers
             .clone()
             .flat_map(|number| layout.candidates(number).iter().copied())

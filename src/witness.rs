@@ -35,7 +35,10 @@ pub fn find(
 ) -> Result<Vec<Option<Witness>>> {
     let numbers: Vec<Option<Vec<u32>>> = cells
         .iter()
-        .map(|cell| cell.count.evidence.witness())
+        .map(|cell| match cell.plan.explored {
+            0 => cell.count.evidence.witness(),
+            _ => cell.count.hunted.clone(),
+        })
         .collect();
     // All texts of a run may be many: they are read where they are needed.
     let lists = match &manifest.texts_sha256 {

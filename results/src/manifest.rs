@@ -168,6 +168,9 @@ pub struct CellPlan {
     /// Trials, the first ones, that the attack learns from and is not counted on; 0 for one that does not learn.
     #[serde(default)]
     pub trained: u64,
+    /// Trials, the first ones, that looked for the candidate set that shows most; none of them is counted.
+    #[serde(default)]
+    pub explored: u64,
     /// What it learned, once it has: the greatest weights first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signs: Vec<Sign>,
@@ -178,6 +181,12 @@ impl CellPlan {
     #[must_use]
     pub fn is_deferred(&self) -> bool {
         self.trained > 0
+    }
+
+    /// Trials, the first ones, that are not counted.
+    #[must_use]
+    pub fn uncounted(&self) -> u64 {
+        self.trained.max(self.explored)
     }
 }
 
@@ -306,6 +315,7 @@ mod tests {
                 series: Some(0),
                 seed: None,
                 trained: 0,
+                explored: 0,
                 signs: Vec::new(),
             }],
             ..Manifest::new(

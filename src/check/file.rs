@@ -16,7 +16,7 @@ use crate::cli::audit;
 use crate::config::Config;
 
 /// Flags of `teda audit` that say what is computed. How fast is said to `teda check`.
-const FLAGS: [&str; 24] = [
+const FLAGS: [&str; 25] = [
     "mech",
     "releases",
     "epsilon",
@@ -29,6 +29,7 @@ const FLAGS: [&str; 24] = [
     "k",
     "lambda",
     "neighbours",
+    "pairs",
     "trials",
     "alpha",
     "delta",

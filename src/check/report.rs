@@ -7,13 +7,13 @@ use teda_core::{Error, Result};
 
 use super::compare::shown;
 use super::key::Key;
-use super::{Checked, CheckedCell, Planned};
+use super::{Checked, CheckedCell, Planned, Stake};
 use crate::cli::output::{lines, table};
 
 const SCHEMA: &str = "teda.check/1";
 
 /// # Schema
-/// `{"schema": "teda.check/1", "file": …, "ok": …, "audits": [{"name", "run_dir", "cells": [{"cell": a cell
+/// `{"schema": "teda.check/1", "file": …, "ok": …, "stake": {"limits", "error"}, "audits": [{"name", "run_dir", "cells": [{"cell": a cell
 /// of teda.audit/1, "limits": {"at_most", "at_least", "expect"}, "recorded": {"source", "trials", "hits",
 /// "success_rate", "p_value", "level"} or null, "ok", "failures": [text]}]}]}`.
 #[derive(Serialize)]
@@ -21,6 +21,7 @@ struct Document<'a> {
     schema: &'static str,
     file: String,
     ok: bool,
+    stake: Stake,
     audits: &'a [Checked],
 }
 
@@ -28,11 +29,12 @@ struct Document<'a> {
 ///
 /// # Errors
 /// Failed, where it cannot be written as JSON.
-pub fn document(file: &Path, audits: &[Checked]) -> Result<String> {
+pub fn document(file: &Path, stake: Stake, audits: &[Checked]) -> Result<String> {
     let document = Document {
         schema: SCHEMA,
         file: file.display().to_string(),
         ok: audits.iter().all(|audit| audit.failed() == 0),
+        stake,
         audits,
     };
     serde_json::to_string(&document)
@@ -40,9 +42,9 @@ pub fn document(file: &Path, audits: &[Checked]) -> Result<String> {
         .map_err(|e| Error::failed(format!("check document: {e}")))
 }
 
-/// One line a cell, and how many fail.
+/// One line a cell, how many fail, and how often that happens by chance.
 #[must_use]
-pub fn render(audits: &[Checked]) -> String {
+pub fn render(stake: Stake, audits: &[Checked]) -> String {
     let mut found = table([
         "audit",
         "cell",
@@ -57,7 +59,7 @@ pub fn render(audits: &[Checked]) -> String {
             found.add_row(row(&audit.name, cell));
         }
     }
-    lines(&found) + "\n" + &summary(audits) + "\n"
+    lines(&found) + "\n" + &summary(audits) + "\n" + &chance(stake)
 }
 
 fn row(audit: &str, checked: &CheckedCell) -> [String; 7] {
@@ -88,6 +90,14 @@ fn summary(audits: &[Checked]) -> String {
         return format!("ok: all {cells} cells keep their limits.");
     }
     format!("FAILED: {failed} of {cells} cells.")
+}
+
+fn chance(stake: Stake) -> String {
+    let Stake { limits, error } = stake;
+    format!(
+        "Each bound is at alpha/{limits}, for the {limits} cells of the file: a file of sound mechanisms exceeds a limit by chance with probability {} at most.\n",
+        shown(error)
+    )
 }
 
 impl CheckedCell {

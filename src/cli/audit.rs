@@ -15,6 +15,7 @@ use teda_models::http::Budget;
 use super::Outcome;
 use super::output::{self, Format, print, table};
 use crate::config::{Config, Keep};
+use crate::hunt::Pairs;
 use crate::lineup::AUTO;
 use crate::models::Access;
 use crate::outside::{self, EXEC, RELEASES};
@@ -76,6 +77,10 @@ pub struct Arguments {
     /// Which texts are told apart
     #[arg(long, value_enum, default_value = "any-texts")]
     neighbours: Relation,
+    /// Which candidate sets: drawn anew for every trial, or hunt=N: the first third of the trials finds which of N
+    /// sets shows most, and the others, which alone are counted, are of that one; takes one attack
+    #[arg(long, value_name = "RULE", default_value = "drawn")]
+    pairs: Pairs,
     /// Trials a cell [default: 10000; with --releases as many as they are good for]
     #[arg(long, value_name = "T")]
     trials: Option<u64>,
@@ -125,7 +130,7 @@ pub struct Arguments {
         long,
         value_name = "RUN",
         conflicts_with_all = ["mech", "releases", "claim", "epsilon", "dataset", "split", "limit", "min_words", "max_words",
-            "attack", "k", "lambda", "neighbours", "trials", "alpha", "delta", "estimator", "until", "set",
+            "attack", "k", "lambda", "neighbours", "pairs", "trials", "alpha", "delta", "estimator", "until", "set",
             "preset", "seed", "encoder", "llm", "judge", "shard", "keep", "out", "dry_run"]
     )]
     resume: Option<PathBuf>,
@@ -293,6 +298,7 @@ impl ModelArguments {
             ks: vec![2],
             lambdas: vec![0.0],
             neighbours: Neighbours::AnyTexts,
+            pairs: Pairs::Drawn,
             trials: 1,
             alpha: 0.01,
             delta: 0.0,
@@ -448,6 +454,7 @@ impl Arguments {
             ks: self.k.clone(),
             lambdas,
             neighbours: self.neighbours.into(),
+            pairs: self.pairs,
             trials,
             alpha: self.alpha,
             delta: self.delta,

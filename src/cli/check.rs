@@ -70,12 +70,13 @@ const FILE: &str = "The file:
   at-most = \"claim\"           # of every cell's bound: a number, or \"claim\": no violation. When left
                               # out \"claim\", unless at-least or expect is given
   at-least = 0.5              # every bound reaches this: a control that must be caught
-  expect = \"consistent\"       # every verdict: consistent, violation, saturated or no-claim
+  expect = \"consistent\"       # every verdict: consistent, violation, saturated, no-claim, inconclusive
   recorded = \"results/…\"      # any run directory, or its result.json: the success rate of every
                               # cell is still the recorded one, by Fisher's exact test
   tolerance = 0.01            # probability of a false alarm of that test, over the audit's cells
 
-Paths start from the working directory. The same seed and the same program give the same counts.
+Each of the m cells of the file is judged at alpha/m: a file of sound mechanisms exceeds a limit by chance
+no more often than alpha/2. Paths start from the working directory. The same seed and the same program give the same counts.
 --max-requests and --max-tokens hold for each audit.
 
 Examples:
@@ -85,11 +86,12 @@ Examples:
 impl Arguments {
     pub fn run(self) -> Result<Outcome> {
         self.pace.speed.apply()?;
-        let audits = check::read(&self.file)?;
+        let mut audits = check::read(&self.file)?;
         let access = self.access.access(true);
         if self.dry_run {
             return dry_run(&audits, &access);
         }
+        let stake = check::share_error(&mut audits, &access)?;
         let out = self.directory()?;
         let Some(checked) = self.check(&audits, &out, &access)? else {
             eprintln!("interrupted: a check begins anew each time");
@@ -99,8 +101,8 @@ impl Arguments {
             junit::write(path, &checked)?;
         }
         print(&match self.format {
-            Format::Table => report::render(&checked),
-            Format::Json => report::document(&self.file, &checked)?,
+            Format::Table => report::render(stake, &checked),
+            Format::Json => report::document(&self.file, stake, &checked)?,
         })?;
         self.say(format_args!("run directories: {}", out.display()));
         let ok = checked.iter().all(|audit| audit.failed() == 0);

@@ -9,6 +9,8 @@ use super::{Check, Size, Subject, Trial, bound};
 /// Audits of a bug: it shows in most of them.
 const AUDITS: u64 = 300;
 const ALPHA: f64 = 0.05;
+/// Cells of a mechanism among which one is named.
+const CELLS: u64 = 10;
 
 /// The checks.
 ///
@@ -30,7 +32,39 @@ pub fn planted(size: Size, root: Seed) -> Result<Vec<Check>> {
         let exceeded = exceeded.into_iter().filter(|exceeded| *exceeded).count();
         Ok(Check::planted(name, AUDITS, exceeded as u64, ALPHA / 2.0))
     };
+    // The strongest of ten cells, each audited at this level.
+    let strongest = |alpha: f64| -> Result<u64> {
+        let root = root.named("cells");
+        let exceeded: Vec<bool> = (0..AUDITS)
+            .into_par_iter()
+            .map(|audit| {
+                let mut greatest = 0.0_f64;
+                for cell in 0..CELLS {
+                    let trials = krr.audit(size.trials, root.at(audit).at(cell))?;
+                    let design = Design {
+                        level: Level::new(alpha)?,
+                        ..design(&trials)?
+                    };
+                    greatest = greatest.max(bound(named("teda")?, design, &trials)?);
+                }
+                Ok(greatest > krr.truth)
+            })
+            .collect::<Result<_>>()?;
+        Ok(exceeded.into_iter().filter(|exceeded| *exceeded).count() as u64)
+    };
     Ok(vec![
+        Check::planted(
+            "the strongest of ten cells, its choice not paid for",
+            AUDITS,
+            strongest(ALPHA)?,
+            ALPHA / 2.0,
+        ),
+        Check::new(
+            format!("the strongest of ten cells, its choice paid for, α = {ALPHA}"),
+            AUDITS,
+            strongest(ALPHA / CELLS as f64)?,
+            ALPHA / 2.0,
+        ),
         exceeds(
             &broken,
             "a mechanism with half the noise that it claims",

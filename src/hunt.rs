@@ -1,0 +1,317 @@
+//! The hunt for the worst pair: which of many candidate sets shows most.
+//!
+//! # Definition
+//! Of T trials the first ⌊T/3⌋, at most [`MOST_EXPLORING`], spread over N sets, drawn as the candidates of any trial
+//! are. They come in ⌈log₂ N⌉ rounds of as many trials each, in which the sets that are left take turns; after a
+//! round, the half of them stays in whose trials so far the attack was right most often (successive halving), and
+//! after the last round one. All further trials are of that set, and they alone are counted. An attack that learns
+//! is fitted anew after each round on all trials so far, and right where a model is that was fitted without the
+//! trial.
+//!
+//! # Guarantee
+//! The counted trials are fresh: given the set, which depends on earlier trials alone, they are trials like any
+//! other, so the bound holds between its texts, whatever was chosen and how.
+//!
+//! # Source
+//! Karnin, Koren & Somekh (2013), "Almost optimal exploration in multi-armed bandits": sequential halving.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+use std::sync::RwLock;
+
+use serde::{Deserialize, Serialize};
+use teda_core::{Error, Learner, Result, Seed};
+use teda_results::Row;
+
+use crate::put;
+
+/// Trials that explore at most: they are kept in memory.
+const MOST_EXPLORING: u64 = 50_000;
+
+/// How the candidate sets of a series are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Pairs {
+    /// Anew for every trial.
+    #[default]
+    Drawn,
+    /// The one of so many that shows most.
+    Hunt(usize),
+}
+
+impl FromStr for Pairs {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let hunt = || {
+            let sets = text.strip_prefix("hunt=")?.parse().ok()?;
+            (2..=1_000_000).contains(&sets).then_some(Self::Hunt(sets))
+        };
+        match text {
+            "drawn" => Ok(Self::Drawn),
+            _ => hunt().ok_or_else(|| {
+                Error::usage(format!(
+                    "pairs '{text}': write drawn, or hunt=N with N from 2 to 1000000"
+                ))
+            }),
+        }
+    }
+}
+
+impl TryFrom<String> for Pairs {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<Pairs> for String {
+    fn from(pairs: Pairs) -> Self {
+        pairs.to_string()
+    }
+}
+
+impl fmt::Display for Pairs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Drawn => f.write_str("drawn"),
+            Self::Hunt(sets) => write!(f, "hunt={sets}"),
+        }
+    }
+}
+
+impl Pairs {
+    /// Of a cell of `trials`, the first so many that explore and are not counted.
+    ///
+    /// # Errors
+    /// Usage, where they are too few for the sets.
+    pub fn explores(self, trials: u64) -> Result<u64> {
+        let Self::Hunt(sets) = self else {
+            return Ok(0);
+        };
+        let explored = (trials / 3).min(MOST_EXPLORING);
+        if explored < sets as u64 * u64::from(rounds(sets)) {
+            return Err(Error::usage(format!(
+                "--pairs {self}: the first third of {trials} trials, {MOST_EXPLORING} at most, spreads over {sets} sets in {} rounds: take fewer sets or more trials",
+                rounds(sets)
+            )));
+        }
+        Ok(explored)
+    }
+}
+
+/// ⌈log₂ n⌉.
+fn rounds(sets: usize) -> u32 {
+    sets.next_power_of_two().trailing_zeros()
+}
+
+/// The hunt of one series.
+pub struct Hunt {
+    k: usize,
+    /// Text numbers, `[sets × k]`, no set twice.
+    sets: Vec<usize>,
+    /// The number of each.
+    numbers: BTreeMap<Vec<u32>, usize>,
+    /// Trials that explore.
+    trials: u64,
+    progress: RwLock<Progress>,
+}
+
+#[derive(Default)]
+struct Progress {
+    /// The sets that were left in each round, the last one's winner at the end.
+    left: Vec<Vec<usize>>,
+    /// Exploring rows, in order.
+    rows: Vec<Row>,
+}
+
+impl Hunt {
+    /// Before the first round. `draw` draws a candidate set with each of some seeds.
+    #[must_use]
+    pub fn new(
+        k: usize,
+        sets: usize,
+        trials: u64,
+        seed: Seed,
+        draw: impl FnOnce(&[Seed]) -> Vec<usize>,
+    ) -> Self {
+        let seeds: Vec<Seed> = (0..sets as u64).map(|set| seed.at(set)).collect();
+        let mut distinct: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
+        let drawn = draw(&seeds);
+        for (place, set) in drawn.chunks(k).enumerate() {
+            let mut sorted = set.to_vec();
+            sorted.sort_unstable();
+            distinct.entry(sorted).or_insert(place);
+        }
+        let mut places: Vec<usize> = distinct.into_values().collect();
+        places.sort_unstable();
+        let sets: Vec<usize> = places
+            .iter()
+            .flat_map(|place| drawn[place * k..][..k].iter().copied())
+            .collect();
+        let all = (0..sets.len() / k).collect();
+        let row = |set: &[usize]| set.iter().map(|text| *text as u32).collect();
+        let numbers = (sets.chunks(k).map(row).zip(0..)).collect();
+        Self {
+            k,
+            sets,
+            numbers,
+            trials,
+            progress: RwLock::new(Progress {
+                left: vec![all],
+                rows: Vec::new(),
+            }),
+        }
+    }
+
+    /// The trials of each round.
+    #[must_use]
+    pub fn rounds(&self) -> Vec<Range<u64>> {
+        let rounds = u64::from(rounds(self.sets.len() / self.k)).max(1);
+        let bound = |round: u64| self.trials * round / rounds;
+        (0..rounds)
+            .map(|round| bound(round)..bound(round + 1))
+            .collect()
+    }
+
+    /// The candidates of a trial, whose round must have begun.
+    ///
+    /// # Panics
+    /// If it has not.
+    #[must_use]
+    pub fn candidates(&self, trial: u64) -> &[usize] {
+        let progress = self.progress.read().expect("no thread panics holding it");
+        let rounds = self.rounds();
+        let round = rounds.iter().position(|round| round.contains(&trial));
+        let (round, first) = match round {
+            Some(round) => (round, rounds[round].start),
+            None => (rounds.len(), self.trials),
+        };
+        let left = &progress.left[round];
+        let set = left[((trial - first) % left.len() as u64) as usize];
+        &self.sets[set * self.k..][..self.k]
+    }
+
+    /// Takes the next exploring row; others are no concern of it.
+    ///
+    /// # Panics
+    /// If a thread panicked while it held the hunt.
+    pub fn observe(&self, row: &Row) {
+        if row.trial < self.trials {
+            let mut progress = self.progress.write().expect("no thread panics holding it");
+            progress.rows.push(row.clone());
+        }
+    }
+
+    /// Ends a round, all of whose rows were observed: half of the sets stay.
+    ///
+    /// # Errors
+    /// Where the attack that learns fails.
+    ///
+    /// # Panics
+    /// If a thread panicked while it held the hunt.
+    pub fn end(&self, round: usize, learner: Option<&dyn Learner>, seed: Seed) -> Result<()> {
+        let mut progress = self.progress.write().expect("no thread panics holding it");
+        if progress.left.len() > round + 1 {
+            return Ok(());
+        }
+        let end = self.rounds()[round].end;
+        let seen = progress.rows.iter().filter(|row| row.trial < end);
+        let seen: Vec<Row> = seen.cloned().collect();
+        let judged = match learner {
+            Some(learner) => put::out_of_fold(learner, &seen, seed)?.0,
+            None => seen,
+        };
+        let mut hits: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
+        for row in &judged {
+            let Some(set) = self.numbers.get(&row.candidates).copied() else {
+                return Err(crate::count::foreign(row));
+            };
+            let (right, all) = hits.entry(set).or_default();
+            *right += u64::from(row.hit);
+            *all += 1;
+        }
+        let mut left = progress.left[round].clone();
+        // Rates as fractions, so that equal ones are equal; of these the first stays.
+        left.sort_by(|a, b| {
+            let of = |set: &usize| hits.get(set).copied().unwrap_or((0, 1));
+            let ((a, m), (b, n)) = (of(a), of(b));
+            (b * m).cmp(&(a * n))
+        });
+        left.truncate(left.len().div_ceil(2));
+        if round + 1 == self.rounds().len() {
+            left.truncate(1);
+        }
+        left.sort_unstable();
+        progress.left.push(left);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hunt among pairs (0, 1), (2, 3), … of which each is right as often as `rates` says.
+    fn hunted(rates: &[f64], trials: u64, seed: u64) -> Vec<usize> {
+        let root = Seed::root(seed);
+        let draw = |seeds: &[Seed]| (0..2 * seeds.len()).collect();
+        let hunt = Hunt::new(2, rates.len(), trials, root, draw);
+        let mut coins = root.named("coins").stream();
+        for (number, round) in hunt.rounds().into_iter().enumerate() {
+            for trial in round {
+                let set = hunt.candidates(trial).to_vec();
+                let hit = coins.uniform() < rates[set[0] / 2];
+                hunt.observe(&Row {
+                    cell: 0,
+                    trial,
+                    candidates: set.iter().map(|text| *text as u32).collect(),
+                    secret: 0,
+                    release: "x".into(),
+                    guess: u32::from(!hit),
+                    hit,
+                    margin: 1.0,
+                    log_likelihoods: Vec::new(),
+                    error: None,
+                });
+            }
+            hunt.end(number, None, root).unwrap();
+        }
+        hunt.candidates(trials).to_vec()
+    }
+
+    #[test]
+    fn the_pair_that_shows_most_is_found() {
+        let mut rates = [0.55; 50];
+        rates[37] = 0.95;
+        let found = (0..100).filter(|seed| hunted(&rates, 3_333, *seed) == [74, 75]);
+        assert!(found.count() >= 99);
+    }
+
+    #[test]
+    fn every_trial_has_a_set_and_every_set_its_turn() {
+        let hunt = Hunt::new(2, 5, 31, Seed::root(1), |seeds| (0..2 * seeds.len()).collect());
+        let rounds = hunt.rounds();
+        assert_eq!(rounds.len(), 3);
+        assert_eq!(rounds.iter().map(|r| r.end - r.start).sum::<u64>(), 31);
+        let firsts: Vec<usize> = (0..5).map(|trial| hunt.candidates(trial)[0]).collect();
+        assert_eq!(firsts, [0, 2, 4, 6, 8]);
+        assert_eq!(hunted(&[0.5; 2], 9, 3).len(), 2);
+    }
+
+    #[test]
+    fn rules_are_read_and_too_few_trials_refused() {
+        for text in ["drawn", "hunt=50"] {
+            assert_eq!(text.parse::<Pairs>().unwrap().to_string(), text);
+        }
+        for wrong in ["", "hunt", "hunt=1", "hunt=x", "worst"] {
+            assert!(wrong.parse::<Pairs>().is_err(), "{wrong}");
+        }
+        assert_eq!(Pairs::Hunt(50).explores(10_000).unwrap(), 3_333);
+        assert_eq!(Pairs::Drawn.explores(10).unwrap(), 0);
+        assert!(Pairs::Hunt(50).explores(600).is_err());
+    }
+}
