@@ -2,10 +2,16 @@
 
 mod choice;
 mod embedding;
+mod learned;
+mod length;
 mod likelihood_ratio;
 mod llm;
+mod overlap;
 mod random;
 pub mod registry;
+mod text;
+#[cfg(test)]
+mod toy;
 
 pub use choice::Choice;
 pub use llm::Judge;

@@ -6,7 +6,7 @@ use ndarray::Array2;
 use teda_core::{Attack, Encoder, Error, Learner, Result, TokenMap};
 
 use crate::llm::Judge;
-use crate::{embedding, likelihood_ratio, llm, random};
+use crate::{embedding, learned, length, likelihood_ratio, llm, overlap, random};
 
 /// What attacks are built from.
 #[derive(Clone)]
@@ -59,6 +59,9 @@ impl Entry {
 /// Every attack, in the order in which they are listed.
 pub const ALL: &[&Entry] = &[
     &embedding::ENTRY,
+    &length::ENTRY,
+    &overlap::ENTRY,
+    &learned::ENTRY,
     &llm::ENTRY,
     &likelihood_ratio::ENTRY,
     &random::ENTRY,
