@@ -45,7 +45,7 @@ impl Count {
     /// As [`Self::observe`].
     pub fn observe_times(&mut self, trial: &Observed<'_>, times: u64) -> Result<()> {
         self.tally
-            .record_times(trial.secret, trial.guess, trial.failed, times);
+            .record_times(trial.secret, trial.guess, trial.failure, times);
         self.each(|evidence| evidence.record_times(trial, times))
     }
 
@@ -151,7 +151,7 @@ impl Count {
             secret,
             guess,
             margin: row.margin,
-            failed: row.error.is_some(),
+            failure: row.cause,
             log_likelihoods: &row.log_likelihoods,
         })
     }

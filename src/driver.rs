@@ -345,7 +345,7 @@ impl Driver<'_> {
                 if trial.number < state.next_trial(*cell) || self.stops(*cell, state)? {
                     continue;
                 }
-                let error = trial.failure.as_ref().or(guess.failure.as_ref());
+                let failure = trial.failure.as_ref().or(guess.failure.as_ref());
                 let row = Row {
                     cell: *cell as u32,
                     trial: trial.number,
@@ -356,7 +356,8 @@ impl Driver<'_> {
                     hit: guess.candidate == trial.secret,
                     margin: guess.margin,
                     log_likelihoods: trial.log_likelihoods.clone(),
-                    error: error.cloned(),
+                    cause: failure.map(|failure| failure.cause),
+                    error: failure.map(|failure| failure.reason.clone()),
                 };
                 count::add(&mut state.counts, &row)?;
                 self.plan.observe(&row);

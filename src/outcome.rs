@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use teda_core::estimator::{Level, binomial};
-use teda_core::{Privacy, Result, Verdict};
+use teda_core::{Cause, Privacy, Result, Verdict};
 use teda_results::{Cell, Manifest};
 
 use crate::count::Counted;
@@ -50,6 +50,9 @@ fn judge_cell(counted: &Counted, witness: Option<Witness>) -> Result<Cell> {
         trials,
         hits: tally.hits(),
         failed: tally.failed(),
+        failed_mechanism: tally.failed_by(Cause::Mechanism),
+        failed_transport: tally.failed_by(Cause::Transport),
+        failed_attack: tally.failed_by(Cause::Attack),
         success_rate: tally.hits() as f64 / trials as f64,
         success_lower: binomial::lower_limit(tally.hits(), trials, level.tail()).p,
         alpha: plan.alpha,

@@ -15,7 +15,7 @@ use std::ops::Range;
 use teda_core::estimator::Observed;
 use teda_core::sampling::TransitionSampler;
 use teda_core::seed::Pool;
-use teda_core::{Attack, Categorical, Observation, Release, Result, Role};
+use teda_core::{Attack, Categorical, Cause, Observation, Release, Result, Role};
 
 use crate::plan::{Corpus, Series, Sets};
 use crate::trial::{self, Best};
@@ -42,7 +42,7 @@ struct Seen {
     candidates: Vec<u32>,
     log_likelihoods: Vec<f64>,
     best: Best,
-    failed: bool,
+    failure: Option<Cause>,
 }
 
 impl Seen {
@@ -142,7 +142,7 @@ impl<'a> Tabulated<'a> {
             secret: outcome / k % k,
             guess: outcome % k,
             margin: seen.best.margin,
-            failed: seen.failed,
+            failure: seen.failure,
             log_likelihoods: &seen.log_likelihoods,
         }
     }
@@ -185,7 +185,7 @@ fn all_seen(
                 candidates: set.iter().map(|text| *text as u32).collect(),
                 log_likelihoods,
                 best: Best::of(&scores),
-                failed: failure.is_some(),
+                failure: failure.map(|failure| failure.cause),
             })
         })
         .collect()

@@ -2,8 +2,8 @@
 
 use teda_core::sampling::TransitionSampler;
 use teda_core::{
-    Answer, Attack, Error, Likelihood, Observation, Query, Release, Result, Role, Seed, Stream,
-    grouped,
+    Answer, Attack, Error, Failure, Likelihood, Observation, Query, Release, Result, Role, Seed,
+    Stream, grouped,
 };
 
 use crate::plan::{Corpus, Series, Sets, given};
@@ -17,7 +17,7 @@ pub struct Guess {
     /// best is shared or the guess is a random one.
     pub margin: f64,
     /// Why the attack has no scores, where it was shown a release and has none.
-    pub failure: Option<String>,
+    pub failure: Option<Failure>,
 }
 
 /// One trial with all attacks' guesses.
@@ -32,7 +32,7 @@ pub struct Trial {
     /// The released text.
     pub release: String,
     /// Why there is none.
-    pub failure: Option<String>,
+    pub failure: Option<Failure>,
     /// ln P(release | candidate) under the mechanism, where the run asks for it, there is a release, and the
     /// mechanism knows it exactly: estimators read stored rows, and must not take near ones for exact.
     pub log_likelihoods: Vec<f64>,
@@ -149,13 +149,13 @@ fn rewrite(
 }
 
 /// Why a release is none: its own failure, or an empty text.
-fn failure(release: &Release) -> Option<String> {
+fn failure(release: &Release) -> Option<Failure> {
     let empty = || {
         release
             .text
             .trim()
             .is_empty()
-            .then(|| "empty release".to_owned())
+            .then(|| "empty release".into())
     };
     release.failure.clone().or_else(empty)
 }
@@ -278,10 +278,10 @@ pub fn decide(scores: Option<Answer<Vec<f64>>>, k: usize, ties: Seed) -> Result<
 ///
 /// # Errors
 /// Where there are not `k`, or one is NaN.
-pub fn usable(scores: Option<Answer<Vec<f64>>>, k: usize) -> Result<(Vec<f64>, Option<String>)> {
+pub fn usable(scores: Option<Answer<Vec<f64>>>, k: usize) -> Result<(Vec<f64>, Option<Failure>)> {
     let (scores, failure) = match scores {
         Some(Ok(scores)) => (scores, None),
-        Some(Err(reason)) => (vec![0.0; k], Some(reason)),
+        Some(Err(failure)) => (vec![0.0; k], Some(failure.of_attack())),
         None => (vec![0.0; k], None),
     };
     if scores.len() != k || scores.iter().any(|s| s.is_nan()) {
@@ -337,6 +337,8 @@ impl Best {
 
 #[cfg(test)]
 mod tests {
+    use teda_core::Cause;
+
     use super::*;
 
     #[test]
@@ -359,9 +361,11 @@ mod tests {
         let series = Seed::root(2);
         let mut first = 0_u32;
         for t in 0..10_000 {
-            let scores = Some(Err("unreadable".to_owned()));
+            let scores = Some(Err("unreadable".into()));
             let guess = decide(scores, 2, series.role(t, Role::Ties)).unwrap();
-            assert_eq!(guess.failure.as_deref(), Some("unreadable"));
+            let failure = guess.failure.unwrap();
+            assert_eq!(failure.cause, Cause::Attack);
+            assert_eq!(failure.reason, "unreadable");
             assert_eq!(guess.margin, 0.0);
             // The same guess as of a trial that was not shown: neither depends on the attack.
             let unseen = decide(None, 2, series.role(t, Role::Ties)).unwrap();

@@ -89,7 +89,7 @@ fn bound(estimator: &str, alpha: f64, trials: &[(usize, usize)], k: usize) -> f6
             secret: *secret,
             guess: *guess,
             margin: 1.0,
-            failed: false,
+            failure: None,
             log_likelihoods: &[],
         };
         evidence.record(&trial).unwrap();

@@ -93,7 +93,7 @@ fn audit(mechanism: &dyn Mechanism) -> Tally {
             seed: root.role(trial, Role::Mechanism),
         };
         let release = mechanism.rewrite(&[query]).unwrap().remove(0);
-        tally.record(secret, usize::from(release.text != TEXTS[0]), false);
+        tally.record(secret, usize::from(release.text != TEXTS[0]), None);
     }
     tally
 }

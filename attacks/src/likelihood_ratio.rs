@@ -45,22 +45,23 @@ impl Attack for LikelihoodRatio {
 fn scores(observation: &Observation<'_>) -> Answer<Vec<f64>> {
     let (scores, candidates) = (observation.log_likelihoods, observation.candidates.len());
     if scores.is_empty() {
-        return Err("the mechanism does not know how likely its releases are".to_owned());
+        return Err("the mechanism does not know how likely its releases are".into());
     }
     if scores.len() != candidates {
         return Err(format!(
             "{} log likelihoods for {candidates} candidates",
             scores.len()
-        ));
+        )
+        .into());
     }
     if let Some(bad) = scores.iter().find(|s| s.is_nan() || **s == f64::INFINITY) {
-        return Err(format!(
-            "the mechanism states a log likelihood of {bad}, which none can be"
-        ));
+        return Err(
+            format!("the mechanism states a log likelihood of {bad}, which none can be").into(),
+        );
     }
     if scores.iter().all(|s| *s == f64::NEG_INFINITY) {
         return Err(
-            "the mechanism states that its release is impossible under every candidate".to_owned(),
+            "the mechanism states that its release is impossible under every candidate".into(),
         );
     }
     Ok(scores.to_vec())
@@ -101,7 +102,7 @@ mod tests {
             (&[f64::INFINITY, -1.0], "inf"),
         ] {
             let refused = score(likelihoods).unwrap_err();
-            assert!(refused.contains(reason), "{refused}");
+            assert!(refused.reason.contains(reason), "{refused}");
         }
     }
 }

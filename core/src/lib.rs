@@ -8,6 +8,7 @@ pub mod attack;
 pub mod digest;
 pub mod error;
 pub mod estimator;
+pub mod failure;
 pub mod guarantee;
 pub mod mechanism;
 pub mod model;
@@ -22,6 +23,7 @@ pub mod verdict;
 pub use attack::{Attack, Example, Fitted, Learner, Observation, Sign};
 pub use error::{Error, Result};
 pub use estimator::{Bound, Estimator};
+pub use failure::{Cause, Failure};
 pub use guarantee::{Basis, Guarantee, Lengths, Neighbours, Privacy, Unit};
 pub use mechanism::{Categorical, Likelihood, Mechanism, Query, Release};
 pub use model::{

@@ -1,6 +1,6 @@
 //! The trait behind which every rewriting mechanism stands.
 
-use crate::{Answer, Guarantee, Result, Seed, Stream};
+use crate::{Answer, Failure, Guarantee, Result, Seed, Stream};
 
 /// One text to rewrite, with the random stream that belongs to this trial's mechanism alone.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +20,7 @@ pub struct Release {
     pub text: String,
     /// Why there is no text, where the mechanism failed on this query. A failure is an outcome of
     /// the mechanism like any other: it is counted, never dropped.
-    pub failure: Option<String>,
+    pub failure: Option<Failure>,
 }
 
 impl Release {
@@ -33,9 +33,9 @@ impl Release {
         }
     }
 
-    /// No release, for this reason.
+    /// No release, for this reason; a mere text is a failure of the mechanism's own.
     #[must_use]
-    pub fn failed(reason: impl Into<String>) -> Self {
+    pub fn failed(reason: impl Into<Failure>) -> Self {
         Self {
             text: String::new(),
             failure: Some(reason.into()),

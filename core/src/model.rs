@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use crate::{Error, Query, Result, Seed, Stream};
+use crate::{Error, Failure, Query, Result, Seed, Stream};
 
 /// A sentence encoder.
 pub trait Encoder: Send + Sync {
@@ -35,7 +35,7 @@ pub trait TokenMap: Send + Sync {
 
 /// What came of one query of a batch, or why nothing did. One query's failure is its own: it never
 /// fails the batch.
-pub type Answer<T> = std::result::Result<T, String>;
+pub type Answer<T> = std::result::Result<T, Failure>;
 
 /// Answers that belong together, in `groups` groups of the same size: a group is answered if all of its
 /// members are, and else has the first of their reasons.
@@ -264,8 +264,8 @@ mod tests {
 
     #[test]
     fn a_failure_fails_its_own_group_alone() {
-        let answers = vec![Err("a".to_owned()), Err("b".to_owned()), Ok(3), Ok(4)];
-        assert_eq!(grouped(answers, 2), [Err("a".to_owned()), Ok(vec![3, 4])]);
+        let answers = vec![Err("a".into()), Err("b".into()), Ok(3), Ok(4)];
+        assert_eq!(grouped(answers, 2), [Err("a".into()), Ok(vec![3, 4])]);
         assert_eq!(grouped::<u8>(vec![], 2), [Ok(vec![]), Ok(vec![])]);
         assert!(grouped::<u8>(vec![], 0).is_empty());
     }

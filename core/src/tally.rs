@@ -1,11 +1,14 @@
 //! Integer counts of an attack's guesses.
 
+use crate::Cause;
+
 /// How often each candidate was guessed for each secret, `[secret × guess]`, as whole numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tally {
     k: usize,
     counts: Vec<u64>,
-    failed: u64,
+    /// By cause, in the order of [`Cause::ALL`].
+    failed: [u64; Cause::ALL.len()],
 }
 
 impl Tally {
@@ -15,36 +18,47 @@ impl Tally {
         Self {
             k,
             counts: vec![0; k * k],
-            failed: 0,
+            failed: [0; Cause::ALL.len()],
         }
     }
 
-    /// A tally from its counts, `[secret × guess]` in row-major order.
+    /// A tally without failures from its counts, `[secret × guess]` in row-major order.
     ///
     /// # Panics
     /// If there are not k² counts.
     #[must_use]
-    pub fn from_counts(k: usize, counts: Vec<u64>, failed: u64) -> Self {
+    pub fn from_counts(k: usize, counts: Vec<u64>) -> Self {
         assert_eq!(counts.len(), k * k, "a tally over {k} candidates");
-        Self { k, counts, failed }
+        Self {
+            counts,
+            ..Self::new(k)
+        }
     }
 
     /// Counts one trial.
     ///
     /// # Panics
     /// If an index is not below k.
-    pub fn record(&mut self, secret: usize, guess: usize, failed: bool) {
-        self.record_times(secret, guess, failed, 1);
+    pub fn record(&mut self, secret: usize, guess: usize, failure: Option<Cause>) {
+        self.record_times(secret, guess, failure, 1);
     }
 
     /// Counts as many trials that are the same.
     ///
     /// # Panics
     /// If an index is not below k.
-    pub fn record_times(&mut self, secret: usize, guess: usize, failed: bool, times: u64) {
+    pub fn record_times(
+        &mut self,
+        secret: usize,
+        guess: usize,
+        failure: Option<Cause>,
+        times: u64,
+    ) {
         assert!(secret < self.k && guess < self.k, "index outside the set");
         self.counts[secret * self.k + guess] += times;
-        self.failed += times * u64::from(failed);
+        if let Some(cause) = failure {
+            self.failed[cause as usize] += times;
+        }
     }
 
     /// Number of candidates.
@@ -68,7 +82,13 @@ impl Tally {
     /// Trials without a release or without scores, each decided by a random guess and part of all counts.
     #[must_use]
     pub fn failed(&self) -> u64 {
-        self.failed
+        self.failed.iter().sum()
+    }
+
+    /// Those of them that failed for this cause.
+    #[must_use]
+    pub fn failed_by(&self, cause: Cause) -> u64 {
+        self.failed[cause as usize]
     }
 
     /// Trials with this secret and this guess.

@@ -470,7 +470,7 @@ impl Mechanism for DpGtr {
         for (question, answer) in questions.iter().zip(answers) {
             releases[question.row] = match answer {
                 Ok(generated) => Release::of(sentence(&generated.text)),
-                Err(reason) => Release::failed(reason),
+                Err(failure) => Release::failed(failure),
             };
         }
         Ok(releases)

@@ -297,7 +297,7 @@ impl Mechanism for DpPrompt {
             .into_iter()
             .map(|answer| match answer {
                 Ok(generated) => Release::of(generated.text.trim()),
-                Err(reason) => Release::failed(reason),
+                Err(failure) => Release::failed(failure),
             })
             .collect())
     }

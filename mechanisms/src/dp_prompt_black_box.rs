@@ -86,7 +86,7 @@ impl Mechanism for BlackBox {
             .into_iter()
             .map(|answer| match answer {
                 Ok(texts) => Release::of(texts.concat().trim()),
-                Err(reason) => Release::failed(reason),
+                Err(failure) => Release::failed(failure),
             })
             .collect())
     }

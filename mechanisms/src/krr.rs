@@ -173,7 +173,13 @@ mod tests {
         };
         assert!(matches!(krr.rewrite(&[query]), Err(Error::Usage(_))));
         let unknown = krr.log_likelihood(&[("t3 t4", "elsewhere")]).unwrap();
-        assert!(unknown[0].as_ref().unwrap_err().contains("'elsewhere'"));
+        assert!(
+            unknown[0]
+                .as_ref()
+                .unwrap_err()
+                .reason
+                .contains("'elsewhere'")
+        );
         let alone = toy::over(&["alone"]);
         assert!(RandomisedResponse::new(&alone, 1.0, 1.0, Basis::Proven).is_err());
     }

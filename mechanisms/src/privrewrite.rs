@@ -273,8 +273,9 @@ impl Mechanism for PrivRewrite {
         let coherent: Vec<Vec<&str>> = rewrites.iter().map(coherent).collect();
         let kept = prune(&coherent, self.tau, &*self.encoder)?;
         let select = |row: usize| {
-            if let Err(reason) = &rewrites[row] {
-                return Release::failed(format!("the rewriter failed: {reason}"));
+            if let Err(failure) = &rewrites[row] {
+                let said = |reason| format!("the rewriter failed: {reason}");
+                return Release::failed(failure.clone().map(said));
             }
             if kept[row].is_empty() {
                 return Release::of(sanitised[row].clone());
@@ -546,7 +547,7 @@ mod tests {
                 false_ones,
                 trials - false_ones,
             ];
-            let tally = Tally::from_counts(2, counts, 0);
+            let tally = Tally::from_counts(2, counts);
             let bound = baseline::bound(&tally, Level::new(0.01).unwrap(), 0.0);
             let claim = mechanism.guarantee().unwrap();
             assert_eq!(

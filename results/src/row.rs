@@ -2,13 +2,15 @@
 
 use crate::number;
 use serde::{Deserialize, Serialize};
+use teda_core::Cause;
 
 /// One trial of one cell: a line of `trials.jsonl`, a row of `trials.parquet`.
 ///
 /// # Schema
 /// In JSON the fields have one-letter names, since they are written millions of times:
 /// `{"c":cell,"t":trial,"k":[candidates],"s":secret,"r":release,"g":guess,"h":hit,"m":margin}`, with
-/// `"l":[log_likelihoods]` and `"e":error` where there are any. In Parquet they have their full names.
+/// `"l":[log_likelihoods]`, `"e":error` and `"f":cause` where there are any. In Parquet they have their full
+/// names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Position of the cell in the manifest's `cells`.
@@ -48,9 +50,25 @@ pub struct Row {
     /// Why there is no release, or why the attack has no scores for it: the guess is then random.
     #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Whose failure that is, where there is an error.
+    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
 }
 
 impl Row {
+    /// The row with a cause where it has an error. One that does not say whose failure it is was written before
+    /// rows did: where there is a release the attack failed, and else the mechanism.
+    #[must_use]
+    pub(crate) fn with_cause(mut self) -> Self {
+        if self.error.is_some() {
+            self.cause.get_or_insert(match self.release.trim() {
+                "" => Cause::Mechanism,
+                _ => Cause::Attack,
+            });
+        }
+        self
+    }
+
     /// A row that differs with `trial` in every field, with awkward text in it.
     #[cfg(test)]
     pub(crate) fn example(trial: u64) -> Self {
@@ -80,6 +98,9 @@ impl Row {
             error: trial
                 .is_multiple_of(4)
                 .then(|| format!("no answer to {trial}")),
+            cause: trial
+                .is_multiple_of(4)
+                .then(|| Cause::ALL[small as usize / 4 % Cause::ALL.len()]),
         }
     }
 }
@@ -92,12 +113,34 @@ mod tests {
     fn a_row_is_one_short_line() {
         let row = Row {
             error: None,
+            cause: None,
             ..Row::example(2)
         };
         assert_eq!(
             serde_json::to_string(&row).unwrap(),
             r#"{"c":2,"t":2,"k":[2,19,36,53],"s":0,"r":"was läuft 🎵 im kino 2","g":0,"h":true,"m":0.2}"#
         );
+    }
+
+    #[test]
+    fn an_old_row_that_failed_has_the_cause_that_its_release_shows() {
+        let cause = |line: &str| {
+            let row: Row = serde_json::from_str(line).unwrap();
+            row.with_cause().cause
+        };
+        let row = |release: &str, rest: &str| {
+            let row = r#"{"c":0,"t":0,"k":[1,2],"s":0,"g":0,"h":true,"m":0.0,"r":"#;
+            format!("{row}\"{release}\"{rest}}}")
+        };
+        assert_eq!(cause(&row("", r#","e":"crashed""#)), Some(Cause::Mechanism));
+        assert_eq!(cause(&row(" ", r#","e":"empty""#)), Some(Cause::Mechanism));
+        assert_eq!(
+            cause(&row("x", r#","e":"unreadable""#)),
+            Some(Cause::Attack)
+        );
+        assert_eq!(cause(&row("x", "")), None);
+        let said = row("", r#","e":"late","f":"transport""#);
+        assert_eq!(cause(&said), Some(Cause::Transport));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use clap::Args;
-use teda_core::{Error, Lane, LanguageModel, Longest, Prompt, Result, Seed, Stream};
+use teda_core::{Error, Failure, Lane, LanguageModel, Longest, Prompt, Result, Seed, Stream};
 use teda_datasets::Request;
 
 use super::audit::AccessArguments;
@@ -109,9 +109,11 @@ fn measure(model: &dyn LanguageModel, texts: &[String]) -> Result<(Moments, usiz
         })
         .collect();
     let answers = model.generate(&prompt, &lanes, &choose)?;
-    let reasons: Vec<&String> = answers.iter().filter_map(|a| a.as_ref().err()).collect();
+    let reasons: Vec<&Failure> = answers.iter().filter_map(|a| a.as_ref().err()).collect();
     if reasons.len() == answers.len() {
-        let reason = reasons.first().map_or("there is none", |reason| reason);
+        let reason = reasons
+            .first()
+            .map_or("there is none", |failure| &failure.reason);
         return Err(Error::failed(format!("no text can be continued: {reason}")));
     }
     let moments = moments

@@ -111,7 +111,7 @@ fn tally(trials: &[Trial]) -> Tally {
     let mut tally = Tally::new(2);
     for trial in trials {
         let seen = trial.observed();
-        tally.record(seen.secret, seen.guess, false);
+        tally.record(seen.secret, seen.guess, None);
     }
     tally
 }
@@ -123,7 +123,7 @@ fn peeked(trials: &[Trial]) -> Result<f64> {
     let mut greatest = 0.0_f64;
     for trial in trials {
         let seen = trial.observed();
-        tally.record(seen.secret, seen.guess, false);
+        tally.record(seen.secret, seen.guess, None);
         greatest = greatest.max(teda::bound(&tally, level, 0.0).epsilon);
     }
     Ok(greatest)

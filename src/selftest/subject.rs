@@ -41,7 +41,7 @@ impl Trial {
             secret: self.secret,
             guess: self.guess,
             margin: self.margin,
-            failed: false,
+            failure: None,
             log_likelihoods: &self.log_likelihoods,
         }
     }

@@ -134,6 +134,7 @@ fn a_judge_without_room_guesses_at_random() {
     let report = sandbox.stdout(&["report", "run", "--format", "json"]);
     let document: Value = serde_json::from_str(&report).unwrap();
     assert_eq!(document["cells"][1]["failed"], 400);
+    assert_eq!(document["cells"][1]["failed_attack"], 400);
 }
 
 /// Knows the answer, and chats instead where the release has an odd number of characters.

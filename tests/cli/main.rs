@@ -3,6 +3,7 @@
 mod check;
 mod controls;
 mod estimators;
+mod failures;
 mod goldens;
 mod inputs;
 mod judges;

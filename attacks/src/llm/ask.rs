@@ -158,7 +158,7 @@ mod tests {
                 .parse()
                 .unwrap();
             if release == "much too long" {
-                return Err("no room".to_owned());
+                return Err("no room".into());
             }
             let bias = if number == 1 { 8.0 } else { 0.0 };
             let knows = f64::from(u8::from(candidates[number - 1] == release));
@@ -180,7 +180,7 @@ mod tests {
             let scores = attack.score(&batch).unwrap();
             let expected = [
                 Ok(vec![-12.0, -11.0]),
-                Err("no room".to_owned()),
+                Err("no room".into()),
                 Ok(vec![-11.0, -12.0]),
             ];
             assert_eq!(scores, expected);
@@ -226,12 +226,12 @@ mod tests {
             Ok(if rain { "I think 1" } else { "answer: [[2]]" }.to_owned())
         });
         let scores = chatty.score(&batch).unwrap();
-        assert!(scores[0].as_ref().unwrap_err().contains("I think 1"));
+        assert!(scores[0].as_ref().unwrap_err().reason.contains("I think 1"));
         assert_eq!(scores[1], Ok(vec![0.5, 0.5]));
-        let refusing = judge(|_| Err("HTTP 400".to_owned()));
+        let refusing = judge(|_| Err("HTTP 400".into()));
         assert_eq!(
             refusing.score(&batch[..1]).unwrap(),
-            [Err("HTTP 400".to_owned())]
+            [Err("HTTP 400".into())]
         );
         assert!(refusing.score(&[]).unwrap().is_empty());
     }

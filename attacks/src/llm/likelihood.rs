@@ -63,7 +63,7 @@ mod tests {
                 .and_then(|rest| rest.strip_suffix("\nParaphrase of the document :"))
                 .unwrap();
             if candidate == "much too long" {
-                return Err("no room".to_owned());
+                return Err("no room".into());
             }
             let total = -((candidate.len() * continuation.len()) as f64);
             let tokens = continuation.len();
@@ -80,7 +80,7 @@ mod tests {
         let scores = attack.score(&batch).unwrap();
         let expected = [
             Ok(vec![-3.0, -1.0]),
-            Err("no room".to_owned()),
+            Err("no room".into()),
             Ok(vec![0.0, 0.0]),
             Ok(vec![-1.0, -3.0]),
         ];

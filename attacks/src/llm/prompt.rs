@@ -46,6 +46,7 @@ pub(super) fn read(said: &str, k: usize) -> Answer<usize> {
         .ok_or_else(|| {
             let start: String = said.trim().chars().take(60).collect();
             format!("the judge did not answer 'answer: [[N]]' with N from 1 to {k}, but {start:?}")
+                .into()
         })
 }
 
@@ -106,7 +107,7 @@ Which candidate is most likely the original?"
         ] {
             assert_eq!(read(said, k).ok(), number, "{said:?}");
         }
-        let reason = read(&"word ".repeat(1000), 2).unwrap_err();
+        let reason = read(&"word ".repeat(1000), 2).unwrap_err().reason;
         assert!(
             reason.contains("from 1 to 2") && reason.len() < 200,
             "{reason}"

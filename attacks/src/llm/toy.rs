@@ -25,7 +25,7 @@ impl Toy {
     ) -> Arc<Self> {
         Arc::new(Self {
             scores: Box::new(scores),
-            says: Box::new(|_| Err("it does not speak".to_owned())),
+            says: Box::new(|_| Err("it does not speak".into())),
             calls: AtomicUsize::new(0),
         })
     }
@@ -35,7 +35,7 @@ impl Toy {
         says: impl Fn(&str) -> Answer<String> + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Self {
-            scores: Box::new(|_, _| Err("it does not score".to_owned())),
+            scores: Box::new(|_, _| Err("it does not score".into())),
             says: Box::new(says),
             calls: AtomicUsize::new(0),
         })

@@ -49,7 +49,7 @@ mod tests {
     use crate::estimator::Design;
 
     fn tally(counts: [[u64; 2]; 2]) -> Tally {
-        Tally::from_counts(2, counts.concat(), 0)
+        Tally::from_counts(2, counts.concat())
     }
 
     /// Randomised response with 10⁶ trials a hypothesis, at its expected counts.

@@ -67,7 +67,7 @@ impl Certified {
 impl Evidence for Certified {
     /// A trial without a release proves nothing.
     fn record(&mut self, trial: &Observed<'_>) -> Result<()> {
-        if trial.failed && trial.log_likelihoods.is_empty() {
+        if trial.failure.is_some() && trial.log_likelihoods.is_empty() {
             return Ok(());
         }
         let likelihoods = evidence::likelihoods(ESTIMATOR.name, trial)?;

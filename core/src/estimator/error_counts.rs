@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_tally_is_read_as_the_baseline_reads_it() {
-        let tally = Tally::from_counts(2, vec![70, 30, 5, 195], 0);
+        let tally = Tally::from_counts(2, vec![70, 30, 5, 195]);
         assert_eq!(
             ErrorCounts::of(&tally).unwrap(),
             ErrorCounts::new(5, 200, 30, 100)

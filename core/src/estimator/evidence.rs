@@ -6,7 +6,7 @@
 //! Memory does not grow with the number of trials, but for what an estimator says of itself.
 
 use super::{Bound, Level};
-use crate::{Error, Result, Tally};
+use crate::{Cause, Error, Result, Tally};
 
 /// What an estimator knows of its cell beforehand.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,8 +34,8 @@ pub struct Observed<'a> {
     pub guess: usize,
     /// How sure the attack is: best score less second best; 0 where the guess is a random one.
     pub margin: f64,
-    /// Whether there was no release, or the attack had no scores for it: the guess is a random one.
-    pub failed: bool,
+    /// Why there was no release, or the attack had no scores for it: the guess is then a random one.
+    pub failure: Option<Cause>,
     /// ln P(release | candidate) under the mechanism; empty where it is not known.
     pub log_likelihoods: &'a [f64],
 }
@@ -118,7 +118,7 @@ impl Evidence for Counted {
 
     fn record_times(&mut self, trial: &Observed<'_>, times: u64) -> Result<()> {
         self.tally
-            .record_times(trial.secret, trial.guess, trial.failed, times);
+            .record_times(trial.secret, trial.guess, trial.failure, times);
         Ok(())
     }
 

@@ -62,7 +62,7 @@ impl Posteriors {
 impl Evidence for Posteriors {
     /// Without a release or scores the guess is a random one: right with probability 1/k.
     fn record(&mut self, trial: &Observed<'_>) -> Result<()> {
-        let hit = if trial.failed {
+        let hit = if trial.failure.is_some() {
             1.0 / self.design.k as f64
         } else {
             let likelihoods = evidence::likelihoods(ESTIMATOR.name, trial)?;

@@ -62,7 +62,7 @@ fn abstaining_shows_what_the_forced_guess_cannot() {
         waiting += abstaining(law, seed, 10_000, 10_000, level, 0.0) / audits as f64;
         let mut tally = Tally::new(2);
         for trial in law.trials(seed, 10_000) {
-            tally.record(trial.secret, trial.guess, false);
+            tally.record(trial.secret, trial.guess, None);
         }
         forced += teda::bound(&tally, level, 0.0).epsilon / audits as f64;
     }

@@ -9,7 +9,7 @@ use teda_core::{Seed, Stream, Tally};
 fn errors(law: Law, seed: Seed, trials: usize) -> ErrorCounts {
     let mut tally = Tally::new(2);
     for trial in law.trials(seed, trials) {
-        tally.record(trial.secret, trial.guess, false);
+        tally.record(trial.secret, trial.guess, None);
     }
     ErrorCounts::of(&tally).unwrap()
 }

@@ -195,7 +195,7 @@ fn a_certificate_sees_what_guesses_cannot() {
     for (secret, ln) in &trials {
         let guess = usize::from(ln[1] > ln[0]);
         certificate.observe(ln).unwrap();
-        tally.record(*secret, guess, false);
+        tally.record(*secret, guess, None);
         posterior.observe(hit_probability(ln, &[guess]).unwrap());
         margins.push(((ln[0] - ln[1]).abs(), guess == *secret));
     }

@@ -37,7 +37,8 @@
 //! # Deviations
 //! A query that ends its process, or on which it stays silent, is tried again in new processes, so a
 //! mechanism that fails at random is seen without most of its failures. Its last failure is an outcome like
-//! any other; of a scoring query, that the likelihood is not known.
+//! any other (an end is the mechanism's, silence the transport's); of a scoring query, that the likelihood is
+//! not known.
 //!
 //! # Errors
 //! A line that is no answer; an unknown id; a second answer to a query (seen when the process is next

@@ -5,7 +5,7 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use teda_core::{Answer, Error, Result};
+use teda_core::{Answer, Cause, Error, Result};
 
 use super::pipes::{self, Tail, wait_until};
 use super::question::Question;
@@ -29,6 +29,8 @@ pub enum Fault {
 pub struct End {
     /// As in "the process …".
     pub what: Error,
+    /// Whose failure it is where one query is to blame.
+    pub cause: Cause,
     /// The end of its standard error.
     pub stderr: String,
 }
@@ -169,6 +171,11 @@ impl Process {
     /// Ends it after `fault` and tells how it went.
     pub fn end(mut self, fault: Fault) -> End {
         self.close();
+        // Whether a silent process hangs on the text or the machine is busy, nobody can tell from outside.
+        let cause = match fault {
+            Fault::Silent(_) => Cause::Transport,
+            Fault::Ended | Fault::Broken(_) => Cause::Mechanism,
+        };
         let what = match fault {
             Fault::Ended => Error::failed(match self.wait() {
                 Some(status) => format!("ended ({status})"),
@@ -179,7 +186,11 @@ impl Process {
         };
         self.kill();
         let stderr = self.stderr.text(Instant::now() + GRACE);
-        End { what, stderr }
+        End {
+            what,
+            cause,
+            stderr,
+        }
     }
 
     /// Its exit status, if it ends within its time of grace.

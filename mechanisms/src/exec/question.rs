@@ -40,7 +40,7 @@ impl Question for Query<'_> {
 
     fn told(fields: Fields) -> Result<Answer<String>> {
         match (fields.error, fields.text) {
-            (Some(reason), _) => Ok(Err(reason)),
+            (Some(reason), _) => Ok(Err(reason.into())),
             (None, Some(text)) => Ok(Ok(text)),
             (None, None) => Err(Error::failed("has neither a text nor an error")),
         }
@@ -71,7 +71,7 @@ impl Question for (&str, &str) {
 
     fn told(fields: Fields) -> Result<Answer<f64>> {
         if let Some(reason) = fields.error {
-            return Ok(Err(reason));
+            return Ok(Err(reason.into()));
         }
         // A program that knows no such question takes it for a text to rewrite: the request is wrong, not
         // the program.
@@ -129,7 +129,7 @@ mod tests {
             told(r#"{"id":1,"text":"\u0000\n\ud83d\ude00"}"#),
             text("\0\n😀")
         );
-        let failed = Ok(Err("no".to_owned()));
+        let failed = Ok(Err("no".into()));
         assert_eq!(told(r#"{"id":1,"text":null,"error":"no"}"#), failed);
         assert_eq!(told(r#"{"id":1,"text":"a","error":"no"}"#), failed);
         for lacking in [r#"{"id":1}"#, r#"{"id":1,"text":null}"#] {
@@ -150,7 +150,7 @@ mod tests {
             let said = format!(r#""log_likelihood":{said}"#);
             assert_eq!(told(&said), Ok(Ok(value)), "{said}");
         }
-        let failed = Ok(Err("too long".to_owned()));
+        let failed = Ok(Err("too long".into()));
         assert_eq!(told(r#""error":"too long","log_likelihood":null"#), failed);
         for lacking in [r#""text":"b""#, r#""log_likelihood":null"#] {
             assert!(matches!(told(lacking), Err(Error::Usage(_))), "{lacking}");

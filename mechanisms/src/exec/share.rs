@@ -5,7 +5,7 @@
 //! process, asked nothing else, has failed on it as often as queries are tried. So whether a query fails
 //! depends on that query alone, not on what else was in its batch.
 
-use teda_core::{Answer, Error, Result};
+use teda_core::{Answer, Error, Failure, Result};
 
 use super::pool::{Place, Pool};
 use super::process::{End, Fault, Process};
@@ -166,7 +166,8 @@ impl<'a, Q: Question> Share<'a, Q> {
             format!(": {}", protocol::shown(line.as_bytes()))
         });
         let reason = format!("the process {} (try {tried} of {tries}){last}", end.what);
-        self.answers[number] = Some(Err(reason));
+        let cause = end.cause;
+        self.answers[number] = Some(Err(Failure { cause, reason }));
         Ok(())
     }
 

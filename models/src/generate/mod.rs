@@ -149,10 +149,11 @@ impl LocalModel {
             return Ok(Err(format!(
                 "the prompt has {read} tokens and its continuation up to {longest}; the model has room for {}",
                 self.decoder.longest.min(room)
-            )));
+            )
+            .into()));
         }
         if read == 0 {
-            return Ok(Err("the prompt is empty".to_owned()));
+            return Ok(Err("the prompt is empty".into()));
         }
         let (bytes, bound) = (self.bytes(&prompt, &source, longest), self.memory());
         if bytes > bound {

@@ -91,7 +91,7 @@ mod tests {
                     text: lane.text.to_owned(),
                     tokens: vec![0],
                 })
-                .ok_or_else(|| "too long".to_owned())
+                .ok_or_else(|| "too long".into())
             };
             Ok(lanes.iter().map(answer).collect())
         }
@@ -124,9 +124,6 @@ mod tests {
             .complete(&Prompt::new("{}"), &queries, 3, sampling)
             .unwrap();
         let three = |text: &str| Ok(vec![text.to_owned(); 3]);
-        assert_eq!(
-            answers,
-            [three("a"), Err("too long".to_owned()), three("b")]
-        );
+        assert_eq!(answers, [three("a"), Err("too long".into()), three("b")]);
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! | what happened | consequence |
 //! |---|---|
-//! | no connection, time-out, lost connection, 408, 409, 425, 429, 5xx, no JSON, no answer in it | repeated; the query fails after the last try |
-//! | 400, 413, 422 and other 4xx | the query fails |
+//! | no connection, time-out, lost connection, 408, 409, 425, 429, 5xx, no JSON | repeated; the query fails after the last try, by the transport |
+//! | no answer in what came | repeated; the query fails after the last try, by the model |
+//! | 400, 413, 422 and other 4xx | the query fails, by the model |
 //! | 401 to 405, 410, a redirection, an empty account | every call fails from now on |
 //! | no connection at the very first request | every call fails from now on |
 //! | no connection at any try of a request, while no other got through either | every call fails from now on |
@@ -17,7 +18,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
-use teda_core::{Answer, Error, Result};
+use teda_core::{Answer, Cause, Error, Failure, Result};
 
 use super::advice;
 use super::gate::Gate;
@@ -156,10 +157,11 @@ impl Client {
                     if let Some(advice) = advice::on(&message) {
                         return Err(self.stop(format!("{message}. For this server, {advice}")));
                     }
-                    return self.give_up(message);
+                    return self.give_up(message.into());
                 }
                 Fault::Passing {
                     message,
+                    cause,
                     unreachable,
                     after,
                     ..
@@ -169,7 +171,8 @@ impl Client {
                         if in_a_row >= self.tries.max(UNREACHABLE_IN_A_ROW) {
                             return Err(self.gone(in_a_row, &message));
                         }
-                        return self.give_up(format!("{message} (try {tried} of {tried})"));
+                        let reason = format!("{message} (try {tried} of {tried})");
+                        return self.give_up(Failure { cause, reason });
                     }
                     self.gate
                         .sleep(wait::before(tried - 1, self.backoff, after))?;
@@ -222,6 +225,8 @@ impl Client {
             Lack::Passing(lack) => Fault::Passing {
                 kind,
                 message: message(&lack, &format!(": {answer}")),
+                // It came through; what is not in it (of a filtered answer, say) is for the model to answer.
+                cause: Cause::Mechanism,
                 unreachable: false,
                 after: None,
             },
@@ -256,14 +261,14 @@ impl Client {
     }
 
     /// One request fails, unless so many did that it is not about this one.
-    fn give_up<T>(&self, message: String) -> Result<Answer<T>> {
+    fn give_up<T>(&self, failure: Failure) -> Result<Answer<T>> {
         let in_a_row = self.failed.fetch_add(1, Ordering::Relaxed) + 1;
         if in_a_row >= FAILED_IN_A_ROW {
             return Err(self.stop(format!(
-                "{in_a_row} requests in a row failed, the last one thus: {message}. Look at the server and the address, then resume the run (teda audit --resume RUN)"
+                "{in_a_row} requests in a row failed, the last one thus: {failure}. Look at the server and the address, then resume the run (teda audit --resume RUN)"
             )));
         }
-        Ok(Err(message))
+        Ok(Err(failure))
     }
 
     fn hopeless(&self, message: &str) -> Error {

@@ -67,7 +67,8 @@ impl TextGenerator for Http {
                     match answer {
                         Ok(text) => texts.push(text),
                         Err(e) if failure.is_none() => {
-                            failure = Some(format!("answer {} of {n}: {e}", candidate + 1));
+                            let place = format!("answer {} of {n}", candidate + 1);
+                            failure = Some(e.map(|reason| format!("{place}: {reason}")));
                         }
                         Err(_) => {}
                     }

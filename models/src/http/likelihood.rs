@@ -60,7 +60,7 @@ impl Scorer for Http {
             .into_iter()
             .map(|answer| match answer {
                 Ok((total, tokens)) => Ok(Ok(LogLikelihood { total, tokens })),
-                Err(e) if says_unsupported(&e) => {
+                Err(e) if says_unsupported(&e.reason) => {
                     Err(Error::failed(format!("{}: {e}", self.name())).context(NEEDED))
                 }
                 Err(e) => Ok(Err(e)),

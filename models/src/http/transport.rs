@@ -8,7 +8,7 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{StatusCode, Url};
 use serde_json::Value;
-use teda_core::{Error, Result};
+use teda_core::{Cause, Error, Result};
 
 use super::key::{Key, is_loopback};
 use super::spec::Spec;
@@ -29,6 +29,8 @@ pub enum Fault {
         /// What it is counted as.
         kind: String,
         message: String,
+        /// Whose failure it is if no try brings one.
+        cause: Cause,
         /// Whether there was no connection at all.
         unreachable: bool,
         /// The wait that the server asks for.
@@ -138,6 +140,7 @@ impl Transport {
         Fault::Passing {
             kind: kind.into(),
             message: self.presentable(message.as_ref()),
+            cause: Cause::Transport,
             unreachable: false,
             after: None,
         }
@@ -179,6 +182,7 @@ impl Transport {
         Fault::Passing {
             kind: kind.to_owned(),
             message: self.presentable(&message),
+            cause: Cause::Transport,
             unreachable,
             after: None,
         }
@@ -211,6 +215,7 @@ impl Transport {
             408 | 409 | 425 | 429 | 500.. => Fault::Passing {
                 kind,
                 message,
+                cause: Cause::Transport,
                 unreachable: false,
                 after,
             },

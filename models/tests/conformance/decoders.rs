@@ -268,7 +268,7 @@ fn what_does_not_fit_fails_for_its_own_lane_alone() {
     let made = model.generate(&Prompt::new("{}"), &lanes, &greedy).unwrap();
     assert!(made[0].is_ok() && made[2].is_ok());
     let reason = made[1].as_ref().unwrap_err();
-    assert!(reason.contains("room for"), "{reason}");
+    assert!(reason.reason.contains("room for"), "{reason}");
     let small = LocalModel::load(fixture.open("config.json"), plain(20_000)).unwrap();
     // Memory is the machine's limit and never a trial's outcome.
     let error = small

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use teda_core::Error;
+use teda_core::{Cause, Error, Failure};
 
 use crate::model::{answer, ask, check, number, open};
 use crate::server::{Act, Seen, Server};
@@ -78,9 +78,12 @@ fn only_what_fails_every_time_fails() {
         match index % 6 {
             0 => check(std::slice::from_ref(one), index..index + 1, 1),
             kind => {
-                let message = one.as_ref().unwrap_err();
-                assert!(message.contains(said[kind]), "{message}");
-                assert!(message.contains("try 2 of 2"), "{message}");
+                let Failure { cause, reason } = one.as_ref().unwrap_err();
+                assert!(reason.contains(said[kind]), "{reason}");
+                assert!(reason.contains("try 2 of 2"), "{reason}");
+                // The last of them came through, without an answer in it.
+                let expected = [Cause::Transport, Cause::Mechanism][usize::from(kind == 5)];
+                assert_eq!(*cause, expected, "{reason}");
             }
         }
     }
@@ -97,7 +100,9 @@ fn slow_answers_are_left_and_asked_for_again() {
     let http = open(&server.url("timeout=1&retries=1"));
     let answers = ask(&http, 1, 0..4, 1).unwrap();
     check(&answers[..2], 0..2, 1);
-    assert!(answers[2].as_ref().unwrap_err().contains("too long"));
+    let Failure { cause, reason } = answers[2].as_ref().unwrap_err();
+    assert!(reason.contains("too long"), "{reason}");
+    assert_eq!(*cause, Cause::Transport);
     check(&answers[3..], 3..4, 1);
     assert!(http.usage().failures["time-out"] >= 3);
 }
@@ -134,15 +139,16 @@ fn a_refused_request_fails_alone_and_at_once() {
     let http = open(&server.url(""));
     let answers = ask(&http, 1, 0..4, 1).unwrap();
     check(&answers[..1], 0..1, 1);
-    let long = answers[1].as_ref().unwrap_err();
+    let Failure {
+        cause,
+        reason: long,
+    } = answers[1].as_ref().unwrap_err();
     assert!(
         long.contains("HTTP 400: xxx") && long.chars().count() < 330,
         "{long}"
     );
-    assert_eq!(
-        answers[2].as_ref().unwrap_err(),
-        "answer 1 of 1: HTTP 422: too hot"
-    );
+    assert_eq!(*cause, Cause::Mechanism);
+    assert_eq!(answers[2], Err("answer 1 of 1: HTTP 422: too hot".into()));
     check(&answers[3..], 3..4, 1);
     assert_eq!((server.requests(), http.usage().retries), (4, 0));
 }

@@ -45,11 +45,17 @@ fn one_pair_without_a_likelihood_fails_alone() {
         .log_likelihood(&Prompt::new("a {}"), &[("", "b"), ("", "long")])
         .unwrap();
     assert!(scores[0].is_ok());
-    assert_eq!(scores[1].as_ref().unwrap_err(), "HTTP 400: too long");
+    assert_eq!(scores[1].as_ref().unwrap_err().reason, "HTTP 400: too long");
     let first = http
         .log_likelihood(&Prompt::new("{}"), &[("", "b c")])
         .unwrap();
-    assert!(first[0].as_ref().unwrap_err().contains("first token"));
+    assert!(
+        first[0]
+            .as_ref()
+            .unwrap_err()
+            .reason
+            .contains("first token")
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use teda_core::Mechanism;
+use teda_core::{Cause, Mechanism};
 
 use super::*;
 
@@ -27,7 +27,7 @@ fn failed_at(releases: &[Release], batch: &[Query<'_>], places: &[usize]) -> Vec
     let mut reasons = Vec::new();
     for (i, (release, query)) in releases.iter().zip(batch).enumerate() {
         if places.contains(&i) {
-            reasons.push(release.failure.clone().unwrap());
+            reasons.push(release.failure.clone().unwrap().reason);
         } else {
             assert_eq!(release.failure, None, "text {i}");
             let seed = super::super::protocol::number(&query.seed);
@@ -67,6 +67,8 @@ fn a_text_that_ends_its_process_fails_alone_in_any_batch() {
             for reason in failed_at(&releases, &batch, places) {
                 assert_eq!(reason, expected);
             }
+            let mut failures = releases.iter().filter_map(|r| r.failure.as_ref());
+            assert!(failures.all(|failure| failure.cause == Cause::Mechanism));
         }
     }
 }
@@ -217,11 +219,13 @@ fn silence_is_a_failure_of_the_text_that_causes_it() {
     .unwrap();
     let all = with_bad(8, &[3]);
     let batch = queries(&all);
-    let reasons = failed_at(&exec.rewrite(&batch).unwrap(), &batch, &[3]);
+    let releases = exec.rewrite(&batch).unwrap();
     assert_eq!(
-        reasons,
+        failed_at(&releases, &batch, &[3]),
         ["the process gave no answer for 500ms (try 2 of 2)"]
     );
+    let cause = releases[3].failure.as_ref().map(|failure| failure.cause);
+    assert_eq!(cause, Some(Cause::Transport));
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn every_pair_has_its_likelihood_in_any_batch() {
     all[17] = "elsewhere".to_owned();
     let expected: Vec<Answer<f64>> = (0..200)
         .map(|i| match i {
-            17 => Err("not known".to_owned()),
+            17 => Err("not known".into()),
             i => Ok(-f64::from(i)),
         })
         .collect();
@@ -84,7 +84,7 @@ fn a_pair_that_ends_its_process_is_not_known_alone() {
     for (i, answer) in found.into_iter().enumerate() {
         match i {
             4 => assert_eq!(
-                answer.unwrap_err(),
+                answer.unwrap_err().reason,
                 "the process ended (exit status: 3) (try 3 of 3): cannot"
             ),
             i => assert_eq!(answer, Ok(-(i as f64))),

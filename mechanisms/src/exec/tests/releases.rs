@@ -216,11 +216,11 @@ fn the_python_template_is_randomised_response() {
 
     let elsewhere = vec!["elsewhere".to_owned()];
     let refused = template(Some(2.0)).rewrite(&queries(&elsewhere)).unwrap();
-    let reason = refused[0].failure.clone().unwrap();
+    let reason = refused[0].failure.clone().unwrap().reason;
     assert!(reason.contains("no line of the file"), "{reason}");
     let pairs = [("elsewhere", "one"), ("one", "elsewhere")];
     let scored = template(Some(2.0)).log_likelihood(&pairs).unwrap();
-    assert_eq!(scored, [Ok(f64::NEG_INFINITY), Err(reason)]);
+    assert_eq!(scored, [Ok(f64::NEG_INFINITY), Err(reason.into())]);
     let known = vec!["one".to_owned()];
     let error = template(None).rewrite(&queries(&known)).unwrap_err();
     assert!(error.to_string().contains("needs an epsilon"), "{error}");
