@@ -4,9 +4,18 @@ use teda_core::estimator::binomial;
 use teda_core::{Sign, Verdict};
 use teda_results::Cell;
 
+use crate::warnings;
+
 /// One sentence on a cell: what was shown, at which confidence, and how it compares with the claim.
+/// What failed too often to be overlooked stands at its end.
 #[must_use]
 pub fn of(cell: &Cell, verdict: Verdict) -> String {
+    [vec![verdict_of(cell, verdict)], warnings::of(cell)]
+        .concat()
+        .join("; ")
+}
+
+fn verdict_of(cell: &Cell, verdict: Verdict) -> String {
     let who = name(cell);
     let leak = number(cell.empirical_epsilon);
     let assured = assurance(cell);
@@ -45,6 +54,18 @@ pub fn of(cell: &Cell, verdict: Verdict) -> String {
             number(cell.ceiling)
         ),
         Verdict::NoClaim => format!("{shown}; between such texts it claims nothing"),
+        Verdict::Inconclusive => {
+            let rest = match (cell.empirical_epsilon > 0.0, cell.claimed_epsilon) {
+                (true, Some(_)) => format!("; {shown}, within the {claim} that it claims"),
+                (true, None) => format!("; {shown}"),
+                (false, Some(_)) => format!("; its claim of {claim} was not put to a test"),
+                (false, None) => String::new(),
+            };
+            format!(
+                "most answers of the {} attack on {who} are missing, so that nothing follows from what it did not find{rest}",
+                cell.attack
+            )
+        }
     }
 }
 
@@ -152,7 +173,9 @@ pub fn signs(cell: &Cell, most: usize) -> Option<String> {
     (!signs.is_empty()).then(|| format!("{} goes by: {}.", cell.attack, signs.join("; ")))
 }
 
-fn name(cell: &Cell) -> String {
+/// The mechanism with its nominal ε.
+#[must_use]
+pub fn name(cell: &Cell) -> String {
     let at = cell.epsilon.map(|epsilon| {
         let unit = cell.epsilon_unit.as_deref().unwrap_or("text");
         let per = if unit == "text" {
@@ -233,6 +256,31 @@ mod tests {
             "its claim of 8300 is out of reach, since 500 trials can show 4.541 at most"
         ));
         assert!(say(0.02, None, Verdict::NoClaim).ends_with("it claims nothing"));
+    }
+
+    #[test]
+    fn what_failed_is_said_and_most_of_it_leaves_nothing_to_say() {
+        let say = |failed: [u64; 3], verdict| {
+            let [failed_mechanism, failed_transport, failed_attack] = failed;
+            let cell = Cell {
+                failed_mechanism,
+                failed_transport,
+                failed_attack,
+                ..cell(0.0, Some(2.0), verdict)
+            };
+            of(&cell, verdict)
+        };
+        let few = say([5, 5, 5], Verdict::Consistent);
+        assert!(few.ends_with("a cleverer attack may find one"), "{few}");
+        let said = say([50, 10, 6], Verdict::Consistent);
+        let expected = "; 50 of 500 trials (10 %) have no release: the mechanism failed; 10 of 500 trials (2 %) were lost on the way: time-outs or a failing server; 6 of 500 trials (1 %) have no scores: the embedding attack failed";
+        assert!(said.ends_with(expected), "{said}");
+        let said = say([0, 0, 300], Verdict::Inconclusive);
+        assert!(
+            said.contains("its claim of 2 was not put to a test; 300 of 500"),
+            "{said}"
+        );
+        assert!(!said.contains("no leak"), "{said}");
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod tabulated;
 mod trial;
 mod until;
 mod variety;
+mod warnings;
 mod witness;
 
 use std::process::ExitCode;

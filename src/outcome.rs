@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use teda_core::estimator::{Level, binomial};
-use teda_core::{Cause, Privacy, Result, Verdict};
-use teda_results::{Cell, Manifest};
+use teda_core::{Cause, Privacy, Result, Tally, Verdict};
+use teda_results::{Cell, CellPlan, Manifest};
 
 use crate::count::Counted;
 use crate::explanation;
@@ -37,7 +37,8 @@ fn judge_cell(counted: &Counted, witness: Option<Witness>) -> Result<Cell> {
         delta: plan.claimed_delta.unwrap_or(0.0),
     });
     let trials = tally.trials();
-    let verdict = Verdict::on(claim, bound, plan.delta);
+    let verdict =
+        Verdict::on(claim, bound, plan.delta).without_answers(bound, missing(plan, tally), trials);
     let mut cell = Cell {
         dataset: plan.dataset.clone(),
         mechanism: plan.mechanism.clone(),
@@ -82,4 +83,15 @@ fn judge_cell(counted: &Counted, witness: Option<Witness>) -> Result<Cell> {
     };
     cell.explanation = explanation::of(&alone, verdict);
     Ok(cell)
+}
+
+/// Trials of which the attack said nothing. That a mechanism made no release is an answer only for an attack that
+/// is shown it: one that learns.
+fn missing(plan: &CellPlan, tally: &Tally) -> u64 {
+    let by = |cause| tally.failed_by(cause);
+    let unseen = match plan.is_deferred() {
+        true => 0,
+        false => by(Cause::Mechanism),
+    };
+    unseen + by(Cause::Transport) + by(Cause::Attack)
 }

@@ -18,7 +18,8 @@ pub fn render(cells: &[Cell]) -> String {
         "attack",
         "estimator",
         "hits / trials",
-        "failed",
+        "mech. failed",
+        "attack failed",
         "rate",
         "empirical ε ≥",
         "ceiling",
@@ -36,7 +37,8 @@ pub fn render(cells: &[Cell]) -> String {
             cell.attack.clone(),
             cell.estimator.clone(),
             format!("{} / {}", cell.hits, cell.trials),
-            cell.failed.to_string(),
+            cell.failed_mechanism.to_string(),
+            cell.failed_attack.to_string(),
             format!("{:.4}", cell.success_rate),
             format!("{:.4}", cell.empirical_epsilon),
             format!("{:.4}", cell.ceiling),
@@ -44,7 +46,40 @@ pub fn render(cells: &[Cell]) -> String {
             cell.verdict.clone(),
         ]);
     }
-    lines(&table) + &legend(cells) + &sentences(cells)
+    lines(&table) + &other_failures(cells) + &legend(cells) + &sentences(cells)
+}
+
+/// The failures that have no column: on the way, and those of runs that did not record whose they were.
+fn other_failures(cells: &[Cell]) -> String {
+    let mut notes = String::new();
+    for cell in cells {
+        let known = cell.failed_mechanism + cell.failed_transport + cell.failed_attack;
+        for (failed, what) in [
+            (
+                cell.failed_transport,
+                "were lost on the way (time-outs, a failing server)",
+            ),
+            (
+                cell.failed.saturating_sub(known),
+                "failed, and the run did not record why",
+            ),
+        ] {
+            if failed > 0 {
+                notes += &format!(
+                    "\n{}, {} attack, λ = {}, k = {}: {failed} of {} trials {what}",
+                    explanation::name(cell),
+                    cell.attack,
+                    cell.lambda,
+                    cell.k,
+                    cell.trials
+                );
+            }
+        }
+    }
+    match &notes[..] {
+        "" => notes,
+        _ => notes + "\n",
+    }
 }
 
 /// What the verdicts say: of each mechanism and verdict, the cell that shows most, with what its attack learned.

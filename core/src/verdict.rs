@@ -16,6 +16,8 @@ pub enum Verdict {
     Saturated,
     /// The mechanism claims nothing between such texts.
     NoClaim,
+    /// Most of the attack's answers are missing, and what is there shows nothing.
+    Inconclusive,
 }
 
 impl Verdict {
@@ -31,6 +33,22 @@ impl Verdict {
         }
     }
 
+    /// The same where `missing` of an attack's `trials` answers are missing: inconclusive, if these are more than
+    /// half and the bound neither exceeds a claim nor, without one, is above 0. A bound holds whatever is missing;
+    /// that nothing was found means nothing then.
+    #[must_use]
+    pub fn without_answers(self, bound: Bound, missing: u64, trials: u64) -> Self {
+        let shows = match self {
+            Self::Violation => true,
+            Self::NoClaim => bound.epsilon > 0.0,
+            Self::Consistent | Self::Saturated | Self::Inconclusive => false,
+        };
+        match missing > trials / 2 && !shows {
+            true => Self::Inconclusive,
+            false => self,
+        }
+    }
+
     /// The verdict called `name`.
     ///
     /// # Errors
@@ -41,6 +59,7 @@ impl Verdict {
             Self::Violation,
             Self::Saturated,
             Self::NoClaim,
+            Self::Inconclusive,
         ];
         all.into_iter()
             .find(|verdict| verdict.name() == name)
@@ -55,6 +74,7 @@ impl Verdict {
             Self::Violation => "violation",
             Self::Saturated => "saturated",
             Self::NoClaim => "no-claim",
+            Self::Inconclusive => "inconclusive",
         }
     }
 }
@@ -77,6 +97,25 @@ mod tests {
         assert_eq!(on(Some(2.0), 2.1, 7.5), Verdict::Violation);
         assert_eq!(on(Some(8.0), 7.5, 7.5), Verdict::Saturated);
         assert_eq!(on(None, 7.5, 7.5), Verdict::NoClaim);
+    }
+
+    #[test]
+    fn half_of_the_answers_are_needed_where_nothing_is_shown() {
+        let bound = |epsilon| Bound {
+            epsilon,
+            ceiling: 7.5,
+        };
+        let with = |verdict: Verdict, epsilon, missing| {
+            verdict.without_answers(bound(epsilon), missing, 100)
+        };
+        for verdict in [Verdict::Consistent, Verdict::Saturated, Verdict::NoClaim] {
+            assert_eq!(with(verdict, 0.0, 50), verdict);
+            assert_eq!(with(verdict, 0.0, 51), Verdict::Inconclusive);
+        }
+        assert_eq!(with(Verdict::Consistent, 0.4, 51), Verdict::Inconclusive);
+        assert_eq!(with(Verdict::NoClaim, 0.4, 100), Verdict::NoClaim);
+        assert_eq!(with(Verdict::Violation, 0.4, 100), Verdict::Violation);
+        assert_eq!(Verdict::parse("inconclusive"), Ok(Verdict::Inconclusive));
     }
 
     #[test]

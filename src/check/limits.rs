@@ -102,7 +102,13 @@ impl Limits {
             .map(Verdict::name)
             .filter(|verdict| cell.verdict != *verdict)
             .map(|verdict| format!("verdict {} where {verdict} is expected", cell.verdict));
-        [most, least, verdict].into_iter().flatten().collect()
+        // An audit that says nothing must not pass for one that found nothing.
+        let silent = self.expect.is_none() && cell.verdict == Verdict::Inconclusive.name();
+        let silent = silent.then(|| format!("{}: {}", cell.verdict, cell.explanation));
+        [most, least, verdict, silent]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     /// The limits in a table, `claim` spelled out.

@@ -22,6 +22,7 @@ use crate::outside::{self, EXEC, RELEASES};
 use crate::recorded;
 use crate::run::{Ended, Pace, Prepared, resume};
 use crate::until::Until;
+use crate::warnings;
 
 /// Measures an empirical epsilon: who can tell which of k texts was rewritten?
 ///
@@ -414,6 +415,9 @@ impl Arguments {
         };
         match ended {
             Ended::Complete(directory, cells) => {
+                if !self.quiet {
+                    warnings::say(&cells);
+                }
                 print(&output::cells(self.format, &directory, cells)?)?;
                 self.say_where(&directory);
                 Ok(Outcome::Done)

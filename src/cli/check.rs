@@ -70,7 +70,8 @@ const FILE: &str = "The file:
   at-most = \"claim\"           # of every cell's bound: a number, or \"claim\": no violation. When left
                               # out \"claim\", unless at-least or expect is given
   at-least = 0.5              # every bound reaches this: a control that must be caught
-  expect = \"consistent\"       # every verdict: consistent, violation, saturated, no-claim, inconclusive
+  expect = \"consistent\"       # every verdict: consistent, violation, saturated, no-claim
+                                # or inconclusive (which fails where it is not expected)
   recorded = \"results/…\"      # any run directory, or its result.json: the success rate of every
                               # cell is still the recorded one, by Fisher's exact test
   tolerance = 0.01            # probability of a false alarm of that test, over the audit's cells

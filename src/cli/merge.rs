@@ -8,7 +8,7 @@ use teda_core::{Error, Result};
 use super::Outcome;
 use super::audit::{AccessArguments, SpeedArguments};
 use super::output::print;
-use crate::{merge, table};
+use crate::{merge, table, warnings};
 
 /// Joins all shards of one run into the run that one process would have made.
 #[derive(Args)]
@@ -35,6 +35,7 @@ impl Arguments {
         self.speed.apply()?;
         let access = self.access.access(false);
         let (directory, cells) = merge::merge(&self.runs, self.out.as_deref(), &access)?;
+        warnings::say(&cells);
         print(&table::render(&cells))?;
         eprintln!("run directory: {}", directory.display());
         Ok(Outcome::Done)

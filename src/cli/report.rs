@@ -12,7 +12,7 @@ use super::audit::{AccessArguments, SpeedArguments};
 use super::output::{self, Format, print};
 use crate::rejudge::{Asked, Request};
 use crate::stored::{self, Stored};
-use crate::{count, finish};
+use crate::{count, finish, warnings};
 
 /// Judges and draws stored runs again, from their rows alone; several runs go into one picture.
 #[derive(Args)]
@@ -116,6 +116,7 @@ impl Arguments {
         }
         sink.map_or(Ok(()), Writer::finish)?;
         finish::write_cells(&out, &cells)?;
+        warnings::say(&cells);
         print(&output::cells(self.format, &out, cells)?)?;
         eprintln!("written to {}", out.display());
         Ok(Outcome::Done)

@@ -257,6 +257,12 @@ fn entries(
             "hollow: ceiling below the claim".to_owned(),
         ));
     }
+    if any(Verdict::Inconclusive) {
+        entries.push((
+            Sample::Saturated,
+            "hollow: inconclusive, most answers are missing".to_owned(),
+        ));
+    }
     if entries.is_empty() && series.iter().all(|s| s.points.is_empty()) {
         entries.push((Sample::Note, "no cells".to_owned()));
     }
@@ -287,7 +293,7 @@ fn places(series: &[Series], x: &Axis, y: &Axis, right: f64) -> (Vec<Curve>, Vec
         lower: y.at(point.lower),
         upper: y.at(point.upper.min(y.range().1)),
         cut: point.upper > y.range().1,
-        saturated: point.verdict == Verdict::Saturated,
+        saturated: matches!(point.verdict, Verdict::Saturated | Verdict::Inconclusive),
         violation: point.verdict == Verdict::Violation,
     };
     let mut curves = Vec::new();

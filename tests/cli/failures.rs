@@ -1,6 +1,11 @@
 //! Failures as a user sees them: whose they are, and what they do to a verdict.
 
-use crate::sandbox::{Sandbox, number};
+use std::process::Output;
+
+use serde_json::json;
+
+use crate::judges::server::{Act, Seen, Server};
+use crate::sandbox::{Sandbox, number, text};
 
 /// Releases category 1 and 2 as they are, and does `fault` on the others.
 fn program(fault: &str) -> String {
@@ -60,4 +65,84 @@ fn silence_until_the_time_is_up_is_the_transports() {
     let [mechanism, transport, attack] = failed(&Sandbox::new().cells(&arguments)[0]);
     assert!(transport > 0.0);
     assert_eq!((mechanism, attack), (0.0, 0.0));
+}
+
+/// A judge of which no answer can be read, 30 times of 30.
+fn unreadable(_: &Seen) -> Act {
+    let message = json!({"role": "assistant", "content": "I am not sure."});
+    Act::Answer(json!({"choices": [{"index": 0, "message": message}]}))
+}
+
+/// Runs `teda` with a cache of its own.
+fn run(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    let mut command = sandbox.command(arguments);
+    command
+        .env("TEDA_CACHE", sandbox.path("cache"))
+        .env("NO_PROXY", "127.0.0.1")
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn an_attack_without_answers_is_inconclusive_and_fails_a_check() {
+    let server = Server::start(unreadable);
+    let sandbox = Sandbox::new();
+    let url = server.url("retries=0");
+    let limits = ["--limit", "20", "--trials", "30", "--out", "run"];
+    let judged = [
+        "audit",
+        "--mech",
+        "identity",
+        "--attack",
+        "embedding,llm",
+        "--judge",
+        &url,
+    ];
+    let output = run(&sandbox, &[&judged[..], &limits].concat());
+    let (table, warned) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{warned}");
+    let warning = "warning: identity, llm attack: 30 of 30 trials (100 %) have no scores: the llm attack failed";
+    assert_eq!(warned.matches("warning: ").count(), 1, "{warned}");
+    assert!(warned.contains(warning), "{warned}");
+    assert!(
+        table.contains("inconclusive: most answers of the llm attack on identity are missing"),
+        "{table}"
+    );
+    let report = sandbox.run(&["report", "run"]);
+    assert_eq!(text(&report.stdout), table);
+    assert!(text(&report.stderr).contains(warning));
+    let check = |expect: &str| {
+        let file = sandbox.file(
+            "check.toml",
+            format!(
+                "[[audit]]\nname = \"judged\"\nmech = \"identity\"\nattack = \"llm\"\njudge = \"{url}\"\nlimit = 20\ntrials = 30\n{expect}"
+            ),
+        );
+        let output = run(&sandbox, &["check", &file]);
+        (
+            output.status.code(),
+            text(&output.stdout) + &text(&output.stderr),
+        )
+    };
+    let (status, said) = check("");
+    assert_eq!(status, Some(3), "{said}");
+    assert!(
+        said.contains("FAILED: inconclusive: most answers"),
+        "{said}"
+    );
+    let (status, said) = check("expect = \"inconclusive\"\n");
+    assert_eq!(status, Some(0), "{said}");
+}
+
+#[test]
+fn failures_of_the_mechanism_are_warned_of_in_their_own_column() {
+    let refuses = program(r#"printf '{"id":%s,"error":"too odd"}\n' "$id""#);
+    let output = Sandbox::new().run(&audit(&refuses, "categories:3", "60"));
+    let warned = text(&output.stderr);
+    assert!(
+        warned.contains("have no release: the mechanism failed"),
+        "{warned}"
+    );
+    let table = text(&output.stdout);
+    assert!(table.contains("mech. failed  attack failed  "), "{table}");
 }

@@ -2,7 +2,7 @@
 
 #[allow(dead_code)]
 #[path = "../../models/tests/http/server.rs"]
-mod server;
+pub mod server;
 
 use serde_json::{Value, json};
 
