@@ -6,6 +6,9 @@ pub fn on(message: &str) -> Option<&'static str> {
     if message.contains("max_completion_tokens") {
         return Some("add length=max_completion_tokens to the address");
     }
+    if names_thinking(&message) {
+        return Some("leave thinking=off out of the address, or say thinking=on");
+    }
     let refused = [
         "unknown",
         "unsupported",
@@ -21,6 +24,13 @@ pub fn on(message: &str) -> Option<&'static str> {
         .any(|word| word == "seed");
     (seed && refused.iter().any(|word| message.contains(word)))
         .then_some("add seed=no to the address")
+}
+
+/// Whether a refusal names the switch that turns thinking off.
+pub fn names_thinking(message: &str) -> bool {
+    ["chat_template_kwargs", "enable_thinking"]
+        .iter()
+        .any(|name| message.contains(name))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | no connection, time-out, lost connection, 408, 409, 425, 429, 5xx, no JSON | repeated; the query fails after the last try, by the transport |
 //! | no answer in what came | repeated; the query fails after the last try, by the model |
+//! | 400, 422 that name the switch of thinking | asked again without it, and so from then on (`thinking=auto`) |
 //! | 400, 413, 422 and other 4xx | the query fails, by the model |
 //! | 401 to 405, 410, a redirection, an empty account | every call fails from now on |
 //! | no connection at the very first request | every call fails from now on |
@@ -40,6 +41,8 @@ pub struct Question {
     pub path: &'static str,
     /// The request, as JSON.
     pub body: Vec<u8>,
+    /// The same without the switch that turns thinking off, for a server that does not know it.
+    pub without_switch: Option<Vec<u8>>,
     /// Bytes of text in it, for an estimate of its tokens.
     pub text: usize,
 }
@@ -50,10 +53,27 @@ impl Question {
     /// # Errors
     /// Failed, where the body cannot be written as JSON.
     pub fn new(path: &'static str, body: &impl Serialize, text: usize) -> Result<Self> {
-        let body = serde_json::to_vec(body)
-            .map_err(|e| Error::failed(format!("a request to {path} cannot be written: {e}")))?;
-        Ok(Self { path, body, text })
+        Ok(Self {
+            path,
+            body: json(path, body)?,
+            without_switch: None,
+            text,
+        })
     }
+
+    /// The same question, asked as `body` where the server does not know the switch in it.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn or_without_switch(mut self, body: &impl Serialize) -> Result<Self> {
+        self.without_switch = Some(json(self.path, body)?);
+        Ok(self)
+    }
+}
+
+fn json(path: &str, body: &impl Serialize) -> Result<Vec<u8>> {
+    serde_json::to_vec(body)
+        .map_err(|e| Error::failed(format!("a request to {path} cannot be written: {e}")))
 }
 
 /// What was read from an answer.
@@ -103,6 +123,8 @@ pub struct Client {
     reached: AtomicBool,
     unreachable: AtomicU32,
     failed: AtomicU32,
+    /// Whether the server refused the switch that turns thinking off.
+    switch_refused: AtomicBool,
 }
 
 impl Client {
@@ -120,6 +142,7 @@ impl Client {
             reached: AtomicBool::new(false),
             unreachable: AtomicU32::new(0),
             failed: AtomicU32::new(0),
+            switch_refused: AtomicBool::new(false),
         })
     }
 
@@ -132,15 +155,29 @@ impl Client {
         question: &Question,
         read: impl Fn(&Value) -> Read<T>,
     ) -> Result<Answer<Paid<T>>> {
-        let mut tried = 0;
+        let (mut tried, mut repeated) = (0, false);
         loop {
-            let fault = match self.attempt(question, tried > 0, &read)? {
+            let plain = question
+                .without_switch
+                .as_ref()
+                .filter(|_| self.switch_refused.load(Ordering::Relaxed));
+            let body = plain.unwrap_or(&question.body);
+            let fault = match self.attempt(question, body, repeated, &read)? {
                 Ok(value) => {
                     self.failed.store(0, Ordering::Relaxed);
                     return Ok(Ok(value));
                 }
                 Err(fault) => fault,
             };
+            repeated = true;
+            if let Fault::Refused { message, .. } = &fault
+                && plain.is_none()
+                && question.without_switch.is_some()
+                && advice::names_thinking(message)
+            {
+                self.switch_refused.store(true, Ordering::Relaxed);
+                continue;
+            }
             tried += 1;
             let (Fault::Passing { kind, .. }
             | Fault::Refused { kind, .. }
@@ -185,6 +222,7 @@ impl Client {
     fn attempt<T>(
         &self,
         question: &Question,
+        body: &[u8],
         retry: bool,
         read: &impl Fn(&Value) -> Read<T>,
     ) -> Result<Tried<Paid<T>>> {
@@ -192,7 +230,7 @@ impl Client {
         self.meter
             .reserve(retry)
             .map_err(|e| self.gate.stop(e.context(self.transport.base())))?;
-        let answer = self.transport.post(question.path, &question.body);
+        let answer = self.transport.post(question.path, body);
         drop(permit);
         if !matches!(
             answer,

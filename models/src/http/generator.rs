@@ -8,7 +8,7 @@ use serde_json::Value;
 use teda_core::{Answer, Prompt, Query, Result, Sampling, Seed, TextGenerator};
 
 use super::client::{Lack, Question, Read, Reply};
-use super::spec::{Api, Length};
+use super::spec::{Api, Length, Thinking};
 use super::{Http, Request};
 
 #[derive(Serialize)]
@@ -31,7 +31,20 @@ struct Body<'a> {
     max_completion_tokens: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chat_template_kwargs: Option<Switch>,
 }
+
+/// What vLLM and llama.cpp give to a model's chat template.
+#[derive(Serialize)]
+struct Switch {
+    enable_thinking: bool,
+}
+
+/// Tokens that a model may think in where it is let.
+const THOUGHTS: usize = 4096;
+/// What ends the thinking before an answer, and what begins it, where the template has not.
+const THOUGHT: (&str, &str) = ("<think>", "</think>");
 
 impl TextGenerator for Http {
     /// A query fails if one of its candidates does.
@@ -83,7 +96,12 @@ impl Http {
     fn request(&self, text: &str, seed: &Seed, sampling: Sampling) -> Result<Request> {
         let chat = self.spec.api == Api::Chat;
         let renamed = chat && self.spec.length == Length::MaxCompletionTokens;
-        let body = Body {
+        let thinking = self.spec.thinking;
+        let longest = match thinking {
+            Thinking::On => sampling.longest + THOUGHTS,
+            Thinking::Auto | Thinking::Off => sampling.longest,
+        };
+        let mut body = Body {
             model: &self.spec.model,
             messages: chat.then_some([Message {
                 role: "user",
@@ -91,19 +109,23 @@ impl Http {
             }]),
             prompt: (!chat).then_some(text),
             temperature: sampling.temperature,
-            max_tokens: (!renamed).then_some(sampling.longest),
-            max_completion_tokens: renamed.then_some(sampling.longest),
+            max_tokens: (!renamed).then_some(longest),
+            max_completion_tokens: renamed.then_some(longest),
             seed: self.spec.seed.then(|| wire_seed(seed)),
+            chat_template_kwargs: (chat && thinking != Thinking::On).then_some(Switch {
+                enable_thinking: false,
+            }),
         };
         let path = if chat {
             "chat/completions"
         } else {
             "completions"
         };
-        Ok(Request::new(
-            Question::new(path, &body, text.len())?,
-            Some(seed),
-        ))
+        let mut question = Question::new(path, &body, text.len())?;
+        if thinking == Thinking::Auto && body.chat_template_kwargs.take().is_some() {
+            question = question.or_without_switch(&body)?;
+        }
+        Ok(Request::new(question, Some(seed)))
     }
 }
 
@@ -139,8 +161,21 @@ fn text(content: &Value, place: &str) -> Read<String> {
     };
     Ok(Reply {
         text: value.len(),
-        value,
+        value: answer(value)?,
     })
+}
+
+/// What a model says behind its thinking.
+fn answer(said: String) -> std::result::Result<String, Lack> {
+    if let Some((_, answer)) = said.rsplit_once(THOUGHT.1) {
+        return Ok(answer.trim_start().to_owned());
+    }
+    match said.trim_start().starts_with(THOUGHT.0) {
+        true => Err(Lack::Lasting(
+            "no end of the model's thinking (thinking=on in the address gives it room)".to_owned(),
+        )),
+        false => Ok(said),
+    }
 }
 
 #[cfg(test)]
@@ -170,6 +205,11 @@ mod tests {
         assert!(read(message(json!({"content": 7}))).is_err());
         assert!(read(json!({"choices": []})).is_err());
         assert!(read(json!({"error": "busy"})).is_err());
+        let said = |said: &str| read(message(json!({"content": said})));
+        assert_eq!(said("<think>\nIt is 1.\n</think>\n\nb"), Ok("b".into()));
+        assert_eq!(said("It is 1.\n</think>b"), Ok("b".into()));
+        assert!(said("<think>\nIt is").is_err());
+        assert_eq!(said("I think <b>"), Ok("I think <b>".into()));
         let read = |answer: Value| {
             completed_text(&answer)
                 .map(|reply| reply.value)

@@ -15,6 +15,7 @@
 //! | `key_env` | environment variable that holds the key; empty: send none | `TEDA_API_KEY`, else `OPENAI_API_KEY`, else none |
 //! | `seed` | `no`: send no `seed`, for servers that refuse it | `yes` |
 //! | `length` | `max_completion_tokens`, for servers that refuse `max_tokens` | `max_tokens` |
+//! | `thinking` | `off`: chat models are asked not to think first; `auto`: the same where the server knows that switch; `on`: they may, in 4096 tokens more | `auto` |
 //!
 //! The key is sent in the `Authorization` header and shown nowhere.
 //!
@@ -24,6 +25,11 @@
 //! its batches hold moves the last bits of its logits (llama-cpp-python does so): a run on a server is
 //! not reproducible bit by bit, unless all its answers are cached.
 //! The mechanism that is audited includes the server's own coins, as it does in use.
+//!
+//! # Thinking
+//! What a model writes before `</think>` is no part of its answer, and an answer that ends within it is none.
+//! The switch is `chat_template_kwargs: {"enable_thinking": false}`, which vLLM and llama.cpp know; a server that
+//! refuses it by name is asked without, from then on.
 //!
 //! # Servers that are wrong
 //! What would make an attack look weaker than it is, is tested before it is used: whether texts

@@ -8,7 +8,7 @@ use teda_core::{Error, Result};
 use super::key::Key;
 
 /// Options that an address may have.
-const OPTIONS: [&str; 9] = [
+const OPTIONS: [&str; 10] = [
     "model",
     "api",
     "concurrency",
@@ -18,6 +18,7 @@ const OPTIONS: [&str; 9] = [
     "key_env",
     "seed",
     "length",
+    "thinking",
 ];
 
 /// Which of the two generation endpoints is asked.
@@ -36,6 +37,17 @@ pub enum Length {
     MaxTokens,
     /// `max_completion_tokens`, which OpenAI's newer models insist on.
     MaxCompletionTokens,
+}
+
+/// Whether a model that can think before it answers is to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Thinking {
+    /// It is asked not to, unless the server refuses the switch.
+    Auto,
+    /// It is asked not to.
+    Off,
+    /// It is not asked not to, and has room for it.
+    On,
 }
 
 /// A parsed address.
@@ -59,6 +71,8 @@ pub struct Spec {
     pub seed: bool,
     /// How a chat answer's length is bounded.
     pub length: Length,
+    /// Whether the model may think.
+    pub thinking: Thinking,
     /// What authorises, if anything.
     pub key: Option<Key>,
 }
@@ -119,6 +133,9 @@ impl Spec {
         if self.api == Api::Completions {
             url.query_pairs_mut().append_pair("api", "completions");
         }
+        if self.thinking == Thinking::On {
+            url.query_pairs_mut().append_pair("thinking", "on");
+        }
         url.as_str().replace("%2F", "/").replace("%3A", ":")
     }
 }
@@ -160,6 +177,14 @@ impl Options {
                 &[
                     ("max_tokens", Length::MaxTokens),
                     ("max_completion_tokens", Length::MaxCompletionTokens),
+                ],
+            )?,
+            thinking: self.choice(
+                "thinking",
+                &[
+                    ("auto", Thinking::Auto),
+                    ("off", Thinking::Off),
+                    ("on", Thinking::On),
                 ],
             )?,
             key: Key::find(self.value("key_env"), &self.base, environment)?,
@@ -257,7 +282,18 @@ mod tests {
             (Api::Completions, Length::MaxCompletionTokens)
         );
         assert!(!spec.seed);
+        assert_eq!(spec.thinking, Thinking::Auto);
         assert_eq!(spec.name(), "https://h/v1?model=m&api=completions");
+    }
+
+    #[test]
+    fn thinking_changes_answers_and_so_belongs_to_the_name() {
+        let spec = parse("http://h/v1?model=m&thinking=on").unwrap();
+        assert_eq!(spec.name(), "http://h/v1?model=m&thinking=on");
+        let spec = parse("http://h/v1?model=m&thinking=off").unwrap();
+        assert_eq!(spec.thinking, Thinking::Off);
+        assert_eq!(spec.name(), "http://h/v1?model=m");
+        assert!(parse("http://h/v1?model=m&thinking=no").is_err());
     }
 
     #[test]

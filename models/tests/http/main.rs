@@ -8,4 +8,5 @@ mod limits;
 mod model;
 mod server;
 mod texts;
+mod thinking;
 mod vectors;
