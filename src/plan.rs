@@ -13,7 +13,8 @@ use teda_attacks::Choice;
 use teda_core::estimator::{self, Needs};
 use teda_core::sampling::TransitionSampler;
 use teda_core::{
-    Encoder, Error, Lengths, Likelihood, Mechanism, Neighbours, Privacy, Result, Seed, Settings,
+    Beyond, Encoder, Error, Lengths, Likelihood, Mechanism, Neighbours, Privacy, Result, Seed,
+    Settings,
 };
 use teda_datasets::Dataset;
 use teda_mechanisms::registry::Entry;
@@ -172,12 +173,17 @@ impl Plan {
                     .clone()
                     .map(|index| Build::new(config, entry, &stages.corpora[index], index, models))
                     .collect::<Result<_>>()?;
+                let first_of_all = series.len();
                 for epsilon in grid(entry, config) {
                     for (k, lambda, stage) in stages.settings(config) {
                         let (built, note) = builds[stage].series(epsilon, k, lambda)?;
                         series.push(built);
                         notes.extend(note.filter(|note| !notes.contains(note)));
                     }
+                }
+                // No ε changes what a model has room for.
+                if let Some(first) = series.get(first_of_all) {
+                    notes.extend(too_long(config, first, &stages.corpora[first.corpus])?);
                 }
             }
         }
@@ -469,6 +475,23 @@ pub fn refuse_ungaussian(mechanism: &str, is_gaussian: bool, estimator: &str) ->
         )));
     }
     Ok(())
+}
+
+/// How many texts of a series its mechanism's model has no room for, in words; nothing where it has for all.
+fn too_long(config: &Config, series: &Series, corpus: &Corpus) -> Result<Option<String>> {
+    let texts: Vec<&str> = corpus.texts.iter().map(String::as_str).collect();
+    let say = |beyond: Beyond| {
+        format!(
+            "{}: {} of {} texts of {} are longer than the window of the model '{}' ({} tokens): their releases will fail",
+            series.entry.name,
+            beyond.texts,
+            texts.len(),
+            corpus.dataset.name,
+            config.llm,
+            beyond.window
+        )
+    };
+    Ok(series.mechanism.beyond_window(&texts)?.map(say))
 }
 
 /// The range of the texts' lengths in the mechanism's units, where it counts any.

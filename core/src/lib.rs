@@ -27,8 +27,8 @@ pub use failure::{Cause, Failure};
 pub use guarantee::{Basis, Guarantee, Lengths, Neighbours, Privacy, Unit};
 pub use mechanism::{Categorical, Likelihood, Mechanism, Query, Release};
 pub use model::{
-    Answer, Choose, Encoder, Followed, Generated, Lane, LanguageModel, LogLikelihood, Longest,
-    MASK, Prompt, Sampling, Scorer, TextGenerator, TokenMap, Weigh, grouped,
+    Answer, Beyond, Choose, Encoder, Followed, Generated, Lane, LanguageModel, LogLikelihood,
+    Longest, MASK, Prompt, Sampling, Scorer, TextGenerator, TokenMap, Weigh, grouped,
 };
 pub use parameter::{Parameter, Settings};
 pub use seed::{Role, Seed, Stream};

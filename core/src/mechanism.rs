@@ -1,6 +1,6 @@
 //! The trait behind which every rewriting mechanism stands.
 
-use crate::{Answer, Failure, Guarantee, Result, Seed, Stream};
+use crate::{Answer, Beyond, Failure, Guarantee, Result, Seed, Stream};
 
 /// One text to rewrite, with the random stream that belongs to this trial's mechanism alone.
 #[derive(Debug, Clone, Copy)]
@@ -77,6 +77,15 @@ pub trait Mechanism: Send + Sync {
     /// composes over them; `None` where it does not.
     fn units(&self, _text: &str) -> Option<u64> {
         None
+    }
+
+    /// Those of `texts` whose releases will fail because the mechanism's model has no room for them; none where
+    /// it has, or where that is not known.
+    ///
+    /// # Errors
+    /// Where the model's tokenizer fails.
+    fn beyond_window(&self, _texts: &[&str]) -> Result<Option<Beyond>> {
+        Ok(None)
     }
 
     /// Whether between any two texts it is exactly a Gaussian mechanism: one shift of normal noise, so that its

@@ -123,6 +123,15 @@ impl Sampling {
     }
 }
 
+/// Texts for which a model has no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beyond {
+    /// How many they are.
+    pub texts: usize,
+    /// Tokens that the model has room for, those of its answer included where it has one window for both.
+    pub window: usize,
+}
+
 /// A black-box rewriter: text in, text out. What it sees, it may reveal.
 pub trait TextGenerator: Send + Sync {
     /// `n` answers to `prompt` filled with each query's text, `[queries][n]`. Row i depends on
@@ -138,6 +147,20 @@ pub trait TextGenerator: Send + Sync {
         n: usize,
         sampling: Sampling,
     ) -> Result<Vec<Answer<Vec<String>>>>;
+
+    /// Those of `texts` that cannot be answered because they are too long; none where that is not known, as of a
+    /// server, or where there is no such limit.
+    ///
+    /// # Errors
+    /// Where the tokenizer fails.
+    fn beyond_window(
+        &self,
+        _prompt: &Prompt,
+        _texts: &[&str],
+        _sampling: Sampling,
+    ) -> Result<Option<Beyond>> {
+        Ok(None)
+    }
 }
 
 /// How many tokens a continuation may have.
@@ -204,6 +227,20 @@ pub trait LanguageModel: Scorer {
     /// # Errors
     /// Where the tokenizer fails.
     fn prompt_tokens(&self, prompt: &Prompt, text: &str) -> Result<usize>;
+
+    /// Those of `texts` that cannot be continued by up to `longest` tokens because they are too long; none where
+    /// all can.
+    ///
+    /// # Errors
+    /// Where the tokenizer fails.
+    fn beyond_window(
+        &self,
+        _prompt: &Prompt,
+        _texts: &[&str],
+        _longest: Longest,
+    ) -> Result<Option<Beyond>> {
+        Ok(None)
+    }
 
     /// Mean μ and standard deviation σ of this model's logits on public text, where they were
     /// measured.

@@ -35,8 +35,8 @@
 use std::sync::Arc;
 
 use teda_core::{
-    Error, Guarantee, Lane, LanguageModel, Longest, Mechanism, Parameter, Prompt, Query, Release,
-    Result, Seed, Settings, Stream, TokenMap, Unit,
+    Beyond, Error, Guarantee, Lane, LanguageModel, Longest, Mechanism, Parameter, Prompt, Query,
+    Release, Result, Seed, Settings, Stream, TokenMap, Unit,
 };
 
 use crate::answer::sentence;
@@ -429,6 +429,10 @@ impl Mechanism for DpGtr {
             Unit::Token | Unit::Triple => Some((tokens as f64 * self.share()).ceil() as u64),
             Unit::Text => Some(tokens),
         }
+    }
+
+    fn beyond_window(&self, texts: &[&str]) -> Result<Option<Beyond>> {
+        self.paraphrasers[0].beyond_window(texts)
     }
 
     fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {

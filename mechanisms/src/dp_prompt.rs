@@ -46,8 +46,9 @@ use std::f64::consts::LN_2;
 use std::sync::Arc;
 
 use teda_core::{
-    Answer, Basis, Error, Followed, Guarantee, Lane, LanguageModel, Likelihood, Longest, Mechanism,
-    Neighbours, Parameter, Prompt, Query, Release, Result, Settings, Stream, Unit, ln_softmax_over,
+    Answer, Basis, Beyond, Error, Followed, Guarantee, Lane, LanguageModel, Likelihood, Longest,
+    Mechanism, Neighbours, Parameter, Prompt, Query, Release, Result, Settings, Stream, Unit,
+    ln_softmax_over,
 };
 
 use crate::registry::{Context, Entry, Kind, Preset, Rewriter};
@@ -279,6 +280,10 @@ impl Mechanism for DpPrompt {
 
     fn likelihood(&self) -> Option<&dyn Likelihood> {
         Some(self)
+    }
+
+    fn beyond_window(&self, texts: &[&str]) -> Result<Option<Beyond>> {
+        self.model.beyond_window(&self.prompt, texts, self.longest)
     }
 
     fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {

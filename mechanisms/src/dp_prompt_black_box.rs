@@ -18,8 +18,8 @@
 use std::sync::Arc;
 
 use teda_core::{
-    Error, Guarantee, Mechanism, Parameter, Prompt, Query, Release, Result, Sampling, Settings,
-    TextGenerator, Unit,
+    Beyond, Error, Guarantee, Mechanism, Parameter, Prompt, Query, Release, Result, Sampling,
+    Settings, TextGenerator, Unit,
 };
 
 use crate::dp_prompt;
@@ -76,6 +76,11 @@ impl BlackBox {
 impl Mechanism for BlackBox {
     fn guarantee(&self) -> Option<Guarantee> {
         None
+    }
+
+    fn beyond_window(&self, texts: &[&str]) -> Result<Option<Beyond>> {
+        self.generator
+            .beyond_window(&self.prompt, texts, self.sampling)
     }
 
     fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {

@@ -32,8 +32,8 @@ use std::sync::Arc;
 
 use ndarray::{Array1, Array2, ArrayView1};
 use teda_core::{
-    Answer, Basis, Encoder, Error, Guarantee, Mechanism, Neighbours, Parameter, Prompt, Query,
-    Release, Result, Sampling, Settings, TextGenerator, TokenMap, Unit,
+    Answer, Basis, Beyond, Encoder, Error, Guarantee, Mechanism, Neighbours, Parameter, Prompt,
+    Query, Release, Result, Sampling, Settings, TextGenerator, TokenMap, Unit,
 };
 
 use crate::answer::sentence;
@@ -250,6 +250,12 @@ impl Mechanism for PrivRewrite {
 
     fn units(&self, text: &str) -> Option<u64> {
         Some(self.tokens.tokenize(text).len() as u64)
+    }
+
+    /// By the texts themselves: what the rewriter is shown has other words, and about as many tokens.
+    fn beyond_window(&self, texts: &[&str]) -> Result<Option<Beyond>> {
+        self.generator
+            .beyond_window(&self.prompt, texts, self.sampling)
     }
 
     fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView1};
 use teda_core::{
-    Basis, Encoder, Error, Failure, Guarantee, Mechanism, Neighbours, Parameter, Prompt, Query,
-    Release, Result, Sampling, Seed, Settings, TextGenerator, Unit,
+    Basis, Beyond, Encoder, Error, Failure, Guarantee, Mechanism, Neighbours, Parameter, Prompt,
+    Query, Release, Result, Sampling, Seed, Settings, TextGenerator, Unit,
 };
 
 use crate::answer::sentence;
@@ -257,6 +257,12 @@ impl Mechanism for SafeDp {
             neighbours: Neighbours::AnyTexts,
             basis: Basis::Claimed,
         })
+    }
+
+    /// By the texts themselves: what the rewriter is shown has other words, and about as many tokens.
+    fn beyond_window(&self, texts: &[&str]) -> Result<Option<Beyond>> {
+        self.generator
+            .beyond_window(&self.prompt, texts, self.sampling)
     }
 
     fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {

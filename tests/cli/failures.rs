@@ -146,3 +146,41 @@ fn failures_of_the_mechanism_are_warned_of_in_their_own_column() {
     let table = text(&output.stdout);
     assert!(table.contains("mech. failed  attack failed  "), "{table}");
 }
+
+#[test]
+fn texts_beyond_a_models_window_are_counted_before_the_first_trial() {
+    let sandbox = Sandbox::new();
+    let long = "word ".repeat(400);
+    let texts = sandbox.file(
+        "texts.txt",
+        format!("{long}one\nshort\n{long}two\nalso short\n"),
+    );
+    let note = "dp-prompt: 2 of 4 texts of";
+    let audit = [
+        "audit",
+        "--mech",
+        "dp-prompt",
+        "--epsilon",
+        "10,20",
+        "--dataset",
+        &texts,
+    ];
+    let output = sandbox.run(&[&audit[..], &["--trials", "20"]].concat());
+    let said = text(&output.stderr);
+    assert_eq!(said.matches(note).count(), 1, "{said}");
+    assert!(
+        said.contains("(128 tokens): their releases will fail"),
+        "{said}"
+    );
+    let infill = [
+        "audit",
+        "--mech",
+        "privrewrite",
+        "--epsilon",
+        "10",
+        "--dataset",
+        &texts,
+    ];
+    let output = sandbox.run(&[&infill[..], &["--trials", "20"]].concat());
+    assert!(!text(&output.stderr).contains("window"), "{output:?}");
+}

@@ -19,8 +19,8 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 use teda_core::{
-    Answer, Choose, Error, Followed, Generated, Lane, LanguageModel, LogLikelihood, Longest,
-    Prompt, Result, Scorer, Seed, Weigh, ln_softmax_over,
+    Answer, Beyond, Choose, Error, Followed, Generated, Lane, LanguageModel, LogLikelihood,
+    Longest, Prompt, Result, Scorer, Seed, Weigh, ln_softmax_over,
 };
 use tokenizers::Tokenizer;
 
@@ -71,6 +71,14 @@ pub struct LocalModel {
     ends: BTreeSet<u32>,
     options: Options,
     prefixes: Prefixes,
+}
+
+/// Tokens of a continuation at most, of a prompt of `read` tokens.
+fn count(longest: Longest, read: usize) -> usize {
+    match longest {
+        Longest::Tokens(count) => count,
+        Longest::AsPrompt => read,
+    }
 }
 
 /// One continuation to be made.
@@ -130,31 +138,44 @@ impl LocalModel {
         encode(&self.tokenizer, text, special)
     }
 
+    /// Whether there is room for `read` tokens of a prompt and `longest` tokens more.
+    fn fits(&self, read: usize, longest: usize) -> bool {
+        match &self.source {
+            // The decoder begins with one token of its own.
+            Some(side) => read <= side.encoder.longest && 1 + longest <= self.decoder.longest,
+            None => read + longest <= self.decoder.longest,
+        }
+    }
+
+    /// Tokens that fit at all.
+    fn room(&self) -> usize {
+        let source = self.source.as_ref().map(|side| side.encoder.longest);
+        source.map_or(self.decoder.longest, |source| {
+            source.min(self.decoder.longest)
+        })
+    }
+
     /// The job of continuing a prompt of `tokens`, or why the model cannot do it.
     ///
     /// # Errors
     /// Where one lane does not fit the memory bound: that is no outcome of the model, so it must not
     /// become one of a trial.
     fn job(&self, tokens: Vec<u32>, longest: Longest, banned: &[String]) -> Result<Answer<Job>> {
-        let longest = match longest {
-            Longest::Tokens(count) => count,
-            Longest::AsPrompt => tokens.len(),
-        };
-        let (prompt, source, room) = match &self.source {
-            Some(side) => (vec![side.start], tokens, side.encoder.longest),
-            None => (tokens, Vec::new(), self.decoder.longest),
-        };
-        let read = prompt.len().max(source.len());
-        if read > room || prompt.len() + longest > self.decoder.longest {
+        let (read, longest) = (tokens.len(), count(longest, tokens.len()));
+        if !self.fits(read, longest) {
             return Ok(Err(format!(
                 "the prompt has {read} tokens and its continuation up to {longest}; the model has room for {}",
-                self.decoder.longest.min(room)
+                self.room()
             )
             .into()));
         }
-        if read == 0 {
+        if read == 0 && self.source.is_none() {
             return Ok(Err("the prompt is empty".into()));
         }
+        let (prompt, source) = match &self.source {
+            Some(side) => (vec![side.start], tokens),
+            None => (tokens, Vec::new()),
+        };
         let (bytes, bound) = (self.bytes(&prompt, &source, longest), self.memory());
         if bytes > bound {
             return Err(Error::failed(format!(
@@ -287,6 +308,21 @@ impl LanguageModel for LocalModel {
 
     fn prompt_tokens(&self, prompt: &Prompt, text: &str) -> Result<usize> {
         Ok(self.read(prompt, text)?.len())
+    }
+
+    fn beyond_window(
+        &self,
+        prompt: &Prompt,
+        texts: &[&str],
+        longest: Longest,
+    ) -> Result<Option<Beyond>> {
+        let fits = |text: &&str| {
+            let tokens = self.prompt_tokens(prompt, text)?;
+            Ok(usize::from(!self.fits(tokens, count(longest, tokens))))
+        };
+        let texts = texts.par_iter().map(fits).sum::<Result<usize>>()?;
+        let window = self.room();
+        Ok((texts > 0).then_some(Beyond { texts, window }))
     }
 
     fn logit_moments(&self) -> Option<(f64, f64)> {

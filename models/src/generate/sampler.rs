@@ -1,8 +1,8 @@
 //! A language model as a black-box rewriter.
 
 use teda_core::{
-    Answer, Lane, LanguageModel, Longest, Prompt, Query, Result, Sampling, Stream, TextGenerator,
-    grouped,
+    Answer, Beyond, Lane, LanguageModel, Longest, Prompt, Query, Result, Sampling, Stream,
+    TextGenerator, grouped,
 };
 
 /// Samples from softmax(logits / temperature) over the whole vocabulary.
@@ -40,6 +40,16 @@ impl<M: std::ops::Deref<Target: LanguageModel> + Send + Sync> TextGenerator for 
             .map(|answer| answer.map(|generated| generated.text))
             .collect();
         Ok(grouped(texts, queries.len()))
+    }
+
+    fn beyond_window(
+        &self,
+        prompt: &Prompt,
+        texts: &[&str],
+        sampling: Sampling,
+    ) -> Result<Option<Beyond>> {
+        let longest = Longest::Tokens(sampling.longest);
+        self.0.beyond_window(prompt, texts, longest)
     }
 }
 
