@@ -142,7 +142,7 @@ impl LocalModel {
     fn fits(&self, read: usize, longest: usize) -> bool {
         match &self.source {
             // The decoder begins with one token of its own.
-            Some(side) => read <= side.encoder.longest && 1 + longest <= self.decoder.longest,
+            Some(side) => read <= side.encoder.longest && longest < self.decoder.longest,
             None => read + longest <= self.decoder.longest,
         }
     }
