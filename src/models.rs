@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use teda_attacks::{Choice, Judge};
 use teda_core::{Encoder, Error, LanguageModel, Result, TextGenerator, TokenMap};
-use teda_mechanisms::{Context, Rewriter};
+use teda_mechanisms::{Context, Memory, Rewriter};
 use teda_models::builtin::{self, Infill};
 use teda_models::generate::{self, LocalModel, Sampler};
 use teda_models::http::{self, Budget, Http, Usage};
@@ -25,11 +25,14 @@ pub struct Access {
     pub offline: bool,
     /// No notes and no progress on standard error.
     pub quiet: bool,
-    /// Bytes for the keys and values of language models.
+    /// Bytes for the keys and values of language models; the tables of mechanisms get a share of as many more.
     pub memory: usize,
     /// What may be spent on servers.
     pub budget: Budget,
 }
+
+/// Of the memory for language models, the part that the tables of mechanisms may take besides.
+const SHARE_OF_TABLES: usize = 4;
 
 /// The models of a run, chosen by name.
 pub struct Models {
@@ -50,6 +53,8 @@ pub struct Models {
     loaded: Vec<(Spec, Loaded)>,
     /// The rewriter in the binary, once it is loaded.
     rewriter: Option<Arc<LocalModel>>,
+    /// What the tables of all mechanisms may take.
+    memory: Memory,
 }
 
 /// A language model by what it can do.
@@ -114,6 +119,7 @@ impl Models {
             servers: Vec::new(),
             loaded: Vec::new(),
             rewriter: None,
+            memory: Memory::new(access.memory / SHARE_OF_TABLES),
         };
         models.load_encoder(&Spec::parse("--encoder", &config.encoder)?, access)?;
         let needs = needs(config)?;
@@ -285,6 +291,7 @@ impl Models {
             generator: self.generator.as_ref().map(Loaded::generator),
             sampler: self.language.as_ref().map(Loaded::generator),
             language_model: self.language.as_ref().and_then(Loaded::language_model),
+            memory: self.memory.clone(),
         }
     }
 

@@ -12,7 +12,7 @@ use ndarray::{Array2, ArrayView2};
 use statrs::distribution::{Binomial, DiscreteCDF};
 use teda_core::estimator::{Design, Level, Observed, named};
 use teda_core::{Encoder, Query, Result, Role, Seed, TokenMap};
-use teda_mechanisms::{Context, registry};
+use teda_mechanisms::{Context, Memory, registry};
 
 /// Stands where randomised response needs no model.
 struct NoModel;
@@ -108,6 +108,7 @@ fn exceedances(k: usize, cases: &[(&str, f64)]) -> Vec<u64> {
         generator: None,
         sampler: None,
         language_model: None,
+        memory: Memory::default(),
     };
     let entry = registry::entry("krr").unwrap();
     let settings = entry.settings(None, &[]).unwrap();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 use teda_core::{Mechanism, Query, Seed};
-use teda_mechanisms::{Context, registry};
+use teda_mechanisms::{Context, Memory, registry};
 use teda_models::generate::Options;
 use teda_models::{Checkpoint, LocalModel, builtin};
 
@@ -75,6 +75,7 @@ fn mechanism(epsilon: f64) -> Box<dyn Mechanism> {
         generator: None,
         sampler: None,
         language_model: Some(Arc::new(model())),
+        memory: Memory::default(),
     };
     let entry = registry::entry("dp-prompt").unwrap();
     let set = [("clip_low", CLIP.0), ("clip_high", CLIP.1), ("length", 2.0)];

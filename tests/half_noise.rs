@@ -15,7 +15,7 @@ use teda_core::estimator::{Level, baseline};
 use teda_core::{
     Encoder, Lengths, Mechanism, Neighbours, Query, Result, Role, Seed, Tally, TokenMap, Verdict,
 };
-use teda_mechanisms::{Context, registry};
+use teda_mechanisms::{Context, Memory, registry};
 
 const CROWD: usize = 8;
 const TRIALS: u64 = 20_000;
@@ -77,6 +77,7 @@ fn mechanism(name: &str) -> Box<dyn Mechanism> {
         generator: None,
         sampler: None,
         language_model: None,
+        memory: Memory::default(),
     };
     let entry = registry::entry(name).unwrap();
     let settings = entry.settings(None, &[]).unwrap();

@@ -10,6 +10,7 @@ pub mod error;
 pub mod estimator;
 pub mod failure;
 pub mod guarantee;
+mod inversion;
 pub mod mechanism;
 pub mod model;
 pub mod parameter;
@@ -25,6 +26,7 @@ pub use error::{Error, Result};
 pub use estimator::{Bound, Estimator};
 pub use failure::{Cause, Failure};
 pub use guarantee::{Basis, Guarantee, Lengths, Neighbours, Privacy, Unit};
+pub use inversion::Inversion;
 pub use mechanism::{Categorical, Likelihood, Mechanism, Query, Release};
 pub use model::{
     Answer, Beyond, Choose, Encoder, Followed, Generated, Lane, LanguageModel, LogLikelihood,

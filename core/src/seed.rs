@@ -23,7 +23,7 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sha2::{Digest, Sha256};
 
-use crate::softmax;
+use crate::{inversion, softmax};
 
 /// What a stream of a trial is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -298,34 +298,9 @@ impl Stream {
     /// # Panics
     /// If no weight is above −∞, or one is NaN or +∞.
     pub fn softmax(&mut self, log_weights: &mut [f64]) -> usize {
-        let highest = log_weights
-            .iter()
-            .copied()
-            .fold(f64::NEG_INFINITY, f64::max);
-        assert!(
-            highest.is_finite(),
-            "no finite log weight among {} values",
-            log_weights.len()
-        );
-        let mut total = 0.0;
-        for w in log_weights.iter_mut() {
-            *w = relative_weight(*w - highest);
-            total += *w;
-        }
-        assert!(total.is_finite(), "a log weight is NaN");
-        let mut remaining = self.uniform() * total;
-        let mut last = 0;
-        for (index, weight) in log_weights.iter().enumerate() {
-            if *weight > 0.0 {
-                if remaining < *weight {
-                    return index;
-                }
-                remaining -= weight;
-                last = index;
-            }
-        }
-        // Rounding can leave a remainder of a few ulps: it belongs to the last possible index.
-        last
+        let (_, total) = inversion::weigh(log_weights);
+        let remaining = self.uniform() * total;
+        inversion::walk(log_weights, remaining)
     }
 
     /// An index of `values` with probability ∝ exp(`log_weight`(value)), without a buffer: for
@@ -338,11 +313,6 @@ impl Stream {
     pub fn softmax_over(&mut self, values: &[f32], log_weight: impl Fn(f32) -> f64) -> usize {
         softmax::draw(values, log_weight, || self.uniform())
     }
-}
-
-/// exp(x) for x ≤ 0, spared where it underflows to 0 (below −745.2 in double precision).
-fn relative_weight(x: f64) -> f64 {
-    if x < -746.0 { 0.0 } else { x.exp() }
 }
 
 impl RngCore for Stream {

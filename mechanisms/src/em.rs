@@ -53,7 +53,7 @@ impl Em {
     pub fn new(context: &Context, epsilon: f64, claimed: f64, basis: Basis) -> Self {
         Self {
             tokens: context.tokens.clone(),
-            draw: TokenExponential::new(context.tokens.clone(), epsilon),
+            draw: TokenExponential::new(context, epsilon),
             claimed,
             basis,
             likelihood: TokenWise::new(context.tokens.clone()),
@@ -98,8 +98,7 @@ impl Mechanism for Em {
 impl Likelihood for Em {
     /// The release shows a text and not its tokens: the sum over all rows of tokens that write it.
     fn log_likelihood(&self, pairs: &[(&str, &str)]) -> Result<Vec<Answer<f64>>> {
-        self.likelihood
-            .log_likelihood(pairs, |t, x| self.draw.ln_weight(t, x))
+        self.likelihood.log_likelihood(pairs, &self.draw)
     }
 }
 

@@ -173,7 +173,7 @@ impl PrivRewrite {
             tokens: context.tokens.clone(),
             encoder: context.encoder.clone(),
             generator,
-            sanitise: TokenExponential::new(context.tokens.clone(), epsilon_1),
+            sanitise: TokenExponential::new(context, epsilon_1),
             epsilon,
             epsilon_2: epsilon - epsilon_1,
             candidates: settings.get("candidates") as usize,

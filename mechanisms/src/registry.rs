@@ -7,6 +7,7 @@ use teda_core::{
     Unit,
 };
 
+use crate::memory::Memory;
 use crate::{
     constant, dp_gtr, dp_prompt, dp_prompt_black_box, dp_prompt_topk, dp_prompt_unclipped, em,
     em_half_noise, gaussian, grr, identity, krr, krr_half_noise, laplace, olh, oue, privrewrite,
@@ -30,6 +31,8 @@ pub struct Context {
     pub sampler: Option<Arc<dyn TextGenerator>>,
     /// The language model; present where [`Entry::rewriter`] asks for one.
     pub language_model: Option<Arc<dyn LanguageModel>>,
+    /// What their tables may take, all together.
+    pub memory: Memory,
 }
 
 /// What a mechanism rewrites with.

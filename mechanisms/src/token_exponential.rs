@@ -13,12 +13,19 @@
 //!
 //! # Sampling
 //! Exact in two ways. Rejection draws t uniformly from V and accepts it with probability
-//! exp((ε/2)(u − 1)) ≥ e^{−ε/2}; it looks at few tokens when ε is small. Enumeration weighs all of V
-//! and is used where rejection would look at many.
+//! exp((ε/2)(u − 1)) ≥ e^{−ε/2}; it looks at few tokens when ε is small. Inversion goes along the weights of
+//! all of V until their sum exceeds a uniform share of it, and is used where rejection would look at many.
+//!
+//! For inversion the sums of a token's weights are kept once they are computed, as far as there is memory
+//! ([`Inversion`]). A release is the same with them and without.
 
 use std::sync::Arc;
 
-use teda_core::{Stream, TokenMap};
+use teda_core::{Inversion, Stream, TokenMap};
+
+use crate::inversions::Inversions;
+use crate::registry::Context;
+use crate::token_wise::{self, Weights};
 
 /// Below this ε a rejection draw looks at e^{ε/2} ≤ 404 tokens on average; V has tens of thousands.
 const REJECTION_BELOW: f64 = 12.0;
@@ -27,17 +34,19 @@ const REJECTION_BELOW: f64 = 12.0;
 pub struct TokenExponential {
     tokens: Arc<dyn TokenMap>,
     epsilon: f64,
+    kept: Inversions,
 }
 
 impl TokenExponential {
     /// The mechanism with `epsilon` a token.
-    pub fn new(tokens: Arc<dyn TokenMap>, epsilon: f64) -> Self {
-        Self { tokens, epsilon }
-    }
-
-    /// (ε/2)·u(t; x): Pr[t | x] ∝ its exponential.
-    pub fn ln_weight(&self, t: u32, x: u32) -> f64 {
-        self.epsilon / 2.0 * self.utility(t, x)
+    pub fn new(context: &Context, epsilon: f64) -> Self {
+        let tokens = context.tokens.clone();
+        let (all, released) = (tokens.vectors().nrows(), tokens.released().len());
+        Self {
+            tokens,
+            epsilon,
+            kept: Inversions::new(all, released, context.memory.clone()),
+        }
     }
 
     /// A token in place of `token`.
@@ -45,7 +54,7 @@ impl TokenExponential {
         if self.epsilon < REJECTION_BELOW {
             self.draw_by_rejection(token, stream)
         } else {
-            self.draw_by_enumeration(token, stream)
+            self.draw_by_inversion(token, stream)
         }
     }
 
@@ -60,11 +69,27 @@ impl TokenExponential {
         }
     }
 
-    fn draw_by_enumeration(&self, token: u32, stream: &mut Stream) -> u32 {
+    fn draw_by_inversion(&self, token: u32, stream: &mut Stream) -> u32 {
         let released = self.tokens.released();
-        let mut log_weights: Vec<f64> =
-            released.iter().map(|t| self.ln_weight(*t, token)).collect();
-        released[stream.softmax(&mut log_weights)]
+        let chosen = match self.inversion(token) {
+            Some(inversion) => {
+                inversion.draw(stream, |place| self.ln_weight(released[place], token))
+            }
+            None => stream.softmax(&mut self.ln_weights(token)),
+        };
+        released[chosen]
+    }
+
+    /// The sums for draws in place of `token`, unless there is no memory for them.
+    fn inversion(&self, token: u32) -> Option<&Inversion> {
+        let make = || Inversion::new(&mut self.ln_weights(token));
+        self.kept.of(token, make)
+    }
+
+    /// ln Pr[t | x] of all released tokens t, but for a constant.
+    fn ln_weights(&self, x: u32) -> Vec<f64> {
+        let released = self.tokens.released().iter();
+        released.map(|t| self.ln_weight(*t, x)).collect()
     }
 
     /// u(t; x) ∈ [0, 1]: the cosine, negative ones counted as 0. Clipping also takes back what
@@ -76,13 +101,32 @@ impl TokenExponential {
     }
 }
 
+impl Weights for TokenExponential {
+    /// (ε/2)·u(t; x): Pr[t | x] ∝ its exponential.
+    fn ln_weight(&self, t: u32, x: u32) -> f64 {
+        self.epsilon / 2.0 * self.utility(t, x)
+    }
+
+    /// From what draws need, too, where they need it.
+    fn ln_sum(&self, released: &[u32], x: u32) -> f64 {
+        if self.epsilon >= REJECTION_BELOW
+            && let Some(inversion) = self.inversion(x)
+        {
+            return inversion.ln_total();
+        }
+        token_wise::ln_sum(released.iter().map(|t| self.ln_weight(*t, x)).collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use ndarray::{Array2, ArrayView2};
     use proptest::prelude::*;
     use statrs::distribution::{ChiSquared, ContinuousCDF};
-    use teda_core::Seed;
+    use teda_core::{Query, Seed};
 
     use super::*;
+    use crate::memory::Memory;
     use crate::token_wise::TokenWise;
     use crate::toy;
 
@@ -107,15 +151,16 @@ mod tests {
 
     #[test]
     fn both_ways_of_drawing_follow_the_exact_probabilities() {
-        let tokens = toy::tokens();
+        let context = toy::context();
+        let tokens = context.tokens.clone();
         let draws = 40_000;
         for epsilon in [0.5, 2.0, 8.0, 30.0] {
             for x in [1_u32, 4, toy::UNKNOWN] {
-                let mechanism = TokenExponential::new(tokens.clone(), epsilon);
+                let mechanism = TokenExponential::new(&context, epsilon);
                 let expected = exact(&*tokens, epsilon, x);
                 let ways: [fn(&TokenExponential, u32, &mut Stream) -> u32; 2] = [
                     TokenExponential::draw_by_rejection,
-                    TokenExponential::draw_by_enumeration,
+                    TokenExponential::draw_by_inversion,
                 ];
                 for (way, draw) in ways.iter().enumerate() {
                     // Rejection needs e^{ε/2} proposals a draw: 3 million at ε = 30.
@@ -151,9 +196,10 @@ mod tests {
 
     #[test]
     fn stated_probabilities_are_the_exact_ones() {
-        let tokens = toy::tokens();
+        let context = toy::context();
+        let tokens = context.tokens.clone();
         for epsilon in [0.5, 8.0, 300.0] {
-            let mechanism = TokenExponential::new(tokens.clone(), epsilon);
+            let mechanism = TokenExponential::new(&context, epsilon);
             for x in 0..toy::TOKENS as u32 {
                 for (t, p) in tokens.released().iter().zip(exact(&*tokens, epsilon, x)) {
                     let stated = ln_probability(&mechanism, *t, x);
@@ -163,7 +209,7 @@ mod tests {
             }
         }
         // Where e^{ε/2} is no number.
-        let stated = ln_probability(&TokenExponential::new(tokens, 1e5), 3, 3);
+        let stated = ln_probability(&TokenExponential::new(&context, 1e5), 3, 3);
         assert!(stated.abs() < 1e-9, "{stated}");
     }
 
@@ -171,9 +217,112 @@ mod tests {
     fn ln_probability(mechanism: &TokenExponential, t: u32, x: u32) -> f64 {
         let (release, text) = (format!("t{t}"), format!("t{x}"));
         let likelihood = TokenWise::new(mechanism.tokens.clone());
-        let weight = |t, x| mechanism.ln_weight(t, x);
-        let stated = likelihood.log_likelihood(&[(&release, &text)], weight);
+        let stated = likelihood.log_likelihood(&[(&release, &text)], mechanism);
         stated.unwrap().remove(0).unwrap()
+    }
+
+    /// A vocabulary of some size, in which tokens are near others as words are; the last token is unknown.
+    struct Vocabulary {
+        vectors: Array2<f32>,
+        released: Vec<u32>,
+    }
+
+    impl Vocabulary {
+        fn new(tokens: usize) -> Self {
+            let mut stream = Seed::root(12).stream();
+            let mut vectors: Array2<f32> = Array2::zeros((tokens, 12));
+            for token in 0..tokens - 1 {
+                // Every fourth stands near the one before it.
+                let near = if token % 4 == 3 { 0.9 } else { 0.0 };
+                for axis in 0..12 {
+                    let before = vectors[[token.max(1) - 1, axis]];
+                    let own = stream.uniform() as f32 - 0.5;
+                    vectors[[token, axis]] = near * before + (1.0 - near) * own;
+                }
+                let norm = vectors.row(token).dot(&vectors.row(token)).sqrt();
+                vectors.row_mut(token).mapv_inplace(|x| x / norm);
+            }
+            // Not all are released.
+            let released = (0..tokens as u32 - 1).filter(|t| t % 50 != 7).collect();
+            Self { vectors, released }
+        }
+    }
+
+    impl TokenMap for Vocabulary {
+        fn tokenize(&self, text: &str) -> Vec<u32> {
+            let word = |word: &str| word.strip_prefix('t').and_then(|n| n.parse().ok());
+            text.split_whitespace()
+                .map(|w| word(w).unwrap_or(self.vectors.nrows() as u32 - 1))
+                .collect()
+        }
+
+        fn detokenize(&self, tokens: &[u32]) -> String {
+            let words: Vec<String> = tokens.iter().map(|t| format!("t{t}")).collect();
+            words.join(" ")
+        }
+
+        fn vectors(&self) -> ArrayView2<'_, f32> {
+            self.vectors.view()
+        }
+
+        fn released(&self) -> &[u32] {
+            &self.released
+        }
+    }
+
+    /// Releases and likelihoods at every ε, with memory for all tokens, for two, for one and for none.
+    #[test]
+    fn memory_changes_nothing() {
+        let tokens = Arc::new(Vocabulary::new(1_000));
+        let context = |bytes| Context {
+            tokens: tokens.clone(),
+            memory: Memory::new(bytes),
+            ..toy::context()
+        };
+        let each = Inversion::bytes(tokens.released.len());
+        // Beside the sums there are slots of a few words a token.
+        let mut sizes = (0..).step_by(64);
+        let one = sizes.find(|bytes| kept(&context(*bytes), 2) == 1).unwrap();
+        let texts = ["t3 t2 t3 t7 t500 what t3", "t7 t3 t1 t8 t8 t9 t998"];
+        for epsilon in [0.5, 5.0, 12.0, 20.0, 100.0, 1_000.0] {
+            let of = |bytes: usize| {
+                let context = context(bytes);
+                let settings = crate::em::ENTRY.settings(None, &[]).unwrap();
+                let em = crate::em::ENTRY.instance(&context, Some(epsilon), &settings);
+                let em = em.unwrap();
+                let queries: Vec<Query<'_>> = (0..40)
+                    .map(|i| Query {
+                        text: texts[i as usize % 2],
+                        seed: Seed::root(3).at(i),
+                    })
+                    .collect();
+                let releases: Vec<String> = em
+                    .rewrite(&queries)
+                    .unwrap()
+                    .into_iter()
+                    .map(|release| release.text)
+                    .collect();
+                let pairs: Vec<(&str, &str)> =
+                    releases.iter().map(|text| (&text[..], texts[0])).collect();
+                let likelihoods = em.likelihood().unwrap().log_likelihood(&pairs).unwrap();
+                let bits: Vec<u64> = likelihoods
+                    .into_iter()
+                    .map(|likelihood| likelihood.unwrap().to_bits())
+                    .collect();
+                (releases, bits)
+            };
+            let without = of(0);
+            for bytes in [1, one, one + each, 1 << 30] {
+                assert!(of(bytes) == without, "{bytes} bytes at ε={epsilon}");
+            }
+        }
+    }
+
+    /// For how many of the first `tokens` tokens the sums are kept.
+    fn kept(context: &Context, tokens: u32) -> usize {
+        let mechanism = TokenExponential::new(context, 20.0);
+        let kept = |token: &u32| mechanism.inversion(*token).is_some();
+        (0..tokens).filter(kept).count()
     }
 
     /// The defect of `em-half-noise`: at twice the ε that is claimed, some pair of tokens is told apart by

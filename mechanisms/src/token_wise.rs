@@ -13,6 +13,17 @@ use teda_core::{Answer, Result, TokenMap};
 
 use crate::spelling::Spelling;
 
+/// One mechanism's weights, each the same in every call.
+pub trait Weights {
+    /// ln w(t, x).
+    fn ln_weight(&self, t: u32, x: u32) -> f64;
+
+    /// ln Σ_t w(t, x) over the released tokens t.
+    fn ln_sum(&self, released: &[u32], x: u32) -> f64 {
+        ln_sum(released.iter().map(|t| self.ln_weight(*t, x)).collect())
+    }
+}
+
 /// Likelihoods over one vocabulary under one mechanism's weights.
 pub struct TokenWise {
     tokens: Arc<dyn TokenMap>,
@@ -35,28 +46,25 @@ impl TokenWise {
         }
     }
 
-    /// ln P(release | text) of each pair, from ln w(t, x), which is the same function in every call; −∞ where
-    /// no row of as many tokens as the text has writes the release.
+    /// ln P(release | text) of each pair, always from the same `weights`; −∞ where no row of as many
+    /// tokens as the text has writes the release.
     ///
     /// # Errors
     /// Failed, where the vocabulary has no such sum.
     pub fn log_likelihood(
         &self,
         pairs: &[(&str, &str)],
-        ln_weight: impl Fn(u32, u32) -> f64,
+        weights: &impl Weights,
     ) -> Result<Vec<Answer<f64>>> {
         let tables = self.tables.get_or_init(|| self.tables());
         let Tables { spelling, ln_sums } = tables.as_ref().map_err(Clone::clone)?;
         let released = self.tokens.released();
-        let ln_sum_of = |x: u32| {
-            let of = || ln_sum(released.iter().map(|t| ln_weight(*t, x)).collect());
-            *ln_sums[x as usize].get_or_init(of)
-        };
+        let ln_sum_of = |x: u32| *ln_sums[x as usize].get_or_init(|| weights.ln_sum(released, x));
         let of = |(release, text): &(&str, &str)| {
             let tokens = self.tokens.tokenize(text);
             let drawn = |i: usize, place: usize| {
                 let x = tokens[i];
-                ln_weight(released[place], x) - ln_sum_of(x)
+                weights.ln_weight(released[place], x) - ln_sum_of(x)
             };
             Ok(spelling.ln_probability(release, tokens.len(), drawn))
         };
@@ -72,7 +80,7 @@ impl TokenWise {
 }
 
 /// ln Σ exp(w) of finite log weights.
-fn ln_sum(log_weights: Vec<f64>) -> f64 {
+pub fn ln_sum(log_weights: Vec<f64>) -> f64 {
     let highest = log_weights
         .iter()
         .copied()

@@ -8,7 +8,7 @@ use teda_core::{
     Prompt, Query, Result, Sampling, Scorer, Seed, TextGenerator, TokenMap, Weigh, ln_softmax_over,
 };
 
-use crate::Context;
+use crate::{Context, Memory};
 
 /// Tokens "t0" … "t7" and the unknown token.
 pub const TOKENS: usize = 9;
@@ -68,6 +68,7 @@ pub fn context() -> Context {
         generator: Some(toy.clone()),
         sampler: Some(toy.clone()),
         language_model: Some(toy),
+        memory: Memory::new(1 << 20),
     }
 }
 

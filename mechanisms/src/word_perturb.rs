@@ -39,7 +39,7 @@ use teda_core::{
 use crate::nearest::Nearest;
 use crate::noise;
 use crate::registry::{Context, Entry, Kind, Rewriter};
-use crate::token_wise::TokenWise;
+use crate::token_wise::{TokenWise, Weights};
 
 pub const ENTRY: Entry = Entry {
     name: "word-perturb",
@@ -82,9 +82,11 @@ impl WordPerturb {
         let noise = noise::draw(vector.len(), self.epsilon, stream);
         (vector + noise).mapv(|value| value as f32)
     }
+}
 
+impl Weights for WordPerturb {
     /// −ε‖e(t) − e(x)‖: ln of the noise's density at t, but for a constant.
-    fn ln_density(&self, t: u32, x: u32) -> f64 {
+    fn ln_weight(&self, t: u32, x: u32) -> f64 {
         let vectors = self.tokens.vectors();
         let (t, x) = (vectors.row(t as usize), vectors.row(x as usize));
         // In products, which processors are fast at: every token of the vocabulary is asked for.
@@ -133,8 +135,7 @@ impl Likelihood for WordPerturb {
     }
 
     fn log_likelihood(&self, pairs: &[(&str, &str)]) -> Result<Vec<Answer<f64>>> {
-        self.likelihood
-            .log_likelihood(pairs, |t, x| self.ln_density(t, x))
+        self.likelihood.log_likelihood(pairs, self)
     }
 }
 

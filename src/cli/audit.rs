@@ -237,7 +237,8 @@ pub struct AccessArguments {
     /// Fetches no models: what is not on this machine is an error
     #[arg(long)]
     offline: bool,
-    /// Memory for the keys and values of language models, in MiB; changes the speed and no result
+    /// Memory for the keys and values of language models, in MiB; the tables of mechanisms such as em may
+    /// take a quarter of as much besides. Changes the speed and no result
     #[arg(long, value_name = "MIB", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..))]
     memory: u32,
     /// Requests to servers at most, repeated ones included; the run can be resumed with more

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use teda_core::estimator::Observed;
 use teda_core::{Mechanism, Query, Result, Role, Seed};
-use teda_mechanisms::{Context, registry};
+use teda_mechanisms::{Context, Memory, registry};
 use teda_models::builtin;
 
 use crate::trial::highest;
@@ -62,6 +62,7 @@ impl Subject {
             generator: None,
             sampler: None,
             language_model: None,
+            memory: Memory::default(),
         };
         let entry = registry::entry(name)?;
         let given = match delta > 0.0 {

@@ -1,0 +1,95 @@
+//! For each token of a vocabulary the sums that a draw in its place needs, kept while there is memory.
+//!
+//! What is kept for a token depends on the token alone, so neither the order in which tokens come nor the
+//! threads nor the memory can change a draw.
+
+use std::sync::OnceLock;
+
+use teda_core::Inversion;
+
+use crate::memory::Memory;
+
+/// A token's sums, once they are asked for; `None` where there was no memory for them.
+type Slot = OnceLock<Option<Box<Inversion>>>;
+
+/// The sums by token.
+pub struct Inversions {
+    memory: Memory,
+    /// Number of tokens.
+    tokens: usize,
+    /// Made when a token is first asked for; empty where there was no memory even for empty slots.
+    slots: OnceLock<Vec<Slot>>,
+    /// Bytes of one token's sums.
+    each: usize,
+}
+
+impl Inversions {
+    /// None yet, for `tokens` tokens in whose place one of `released` tokens is drawn.
+    pub fn new(tokens: usize, released: usize, memory: Memory) -> Self {
+        Self {
+            memory,
+            tokens,
+            slots: OnceLock::new(),
+            each: Inversion::bytes(released),
+        }
+    }
+
+    /// The sums of `token`, which `make` makes; `None` where there is no memory for them.
+    pub fn of(&self, token: u32, make: impl FnOnce() -> Inversion) -> Option<&Inversion> {
+        let slots = self
+            .slots
+            .get_or_init(|| match self.memory.take(self.empty()) {
+                true => (0..self.tokens).map(|_| Slot::new()).collect(),
+                false => Vec::new(),
+            });
+        let kept = slots
+            .get(token as usize)?
+            .get_or_init(|| self.memory.take(self.each).then(|| Box::new(make())));
+        kept.as_deref()
+    }
+
+    /// Bytes of the empty slots.
+    fn empty(&self) -> usize {
+        self.tokens * size_of::<Slot>()
+    }
+}
+
+impl Drop for Inversions {
+    fn drop(&mut self) {
+        let Some(slots) = self.slots.get().filter(|slots| !slots.is_empty()) else {
+            return;
+        };
+        let kept = |slot: &&Slot| matches!(slot.get(), Some(Some(_)));
+        let kept = slots.iter().filter(kept).count();
+        self.memory.give_back(self.empty() + kept * self.each);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_are_kept_as_there_is_memory_for_and_all_is_given_back() {
+        let make = || Inversion::new(&mut [0.0; 8]);
+        let empty = 3 * size_of::<Slot>();
+        let each = Inversion::bytes(8);
+        for (bytes, kept) in [
+            (0, 0),
+            (empty - 1, 0),
+            (empty, 0),
+            (empty + 2 * each, 2),
+            (empty + 9 * each, 3),
+        ] {
+            let memory = Memory::new(bytes);
+            let inversions = Inversions::new(3, 8, memory.clone());
+            for _ in 0..2 {
+                let found = [2, 0, 1].map(|token| inversions.of(token, make).is_some());
+                let expected = [0, 1, 2].map(|place| place < kept);
+                assert_eq!(found, expected, "{bytes}");
+            }
+            drop(inversions);
+            assert!(memory.take(bytes) && !memory.take(1));
+        }
+    }
+}
