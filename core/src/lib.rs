@@ -6,6 +6,7 @@
 
 pub mod attack;
 pub mod digest;
+mod dots;
 pub mod error;
 pub mod estimator;
 pub mod failure;
@@ -22,6 +23,7 @@ pub mod two_sample;
 pub mod verdict;
 
 pub use attack::{Attack, Example, Fitted, Learner, Observation, Sign};
+pub use dots::dots;
 pub use error::{Error, Result};
 pub use estimator::{Bound, Estimator};
 pub use failure::{Cause, Failure};

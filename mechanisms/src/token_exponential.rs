@@ -21,7 +21,7 @@
 
 use std::sync::Arc;
 
-use teda_core::{Inversion, Stream, TokenMap};
+use teda_core::{Inversion, Stream, TokenMap, dots};
 
 use crate::inversions::Inversions;
 use crate::registry::Context;
@@ -86,35 +86,46 @@ impl TokenExponential {
         self.kept.of(token, make)
     }
 
-    /// ln Pr[t | x] of all released tokens t, but for a constant.
+    /// (ε/2)·u(t; x) of all released tokens t: [`Weights::ln_weight`] of each, to the bit.
     fn ln_weights(&self, x: u32) -> Vec<f64> {
-        let released = self.tokens.released().iter();
-        released.map(|t| self.ln_weight(*t, x)).collect()
+        let vectors = self.tokens.vectors();
+        let cosines = dots(vectors, self.tokens.released(), vectors.row(x as usize));
+        cosines.into_iter().map(|c| self.scaled(clip(c))).collect()
     }
 
-    /// u(t; x) ∈ [0, 1]: the cosine, negative ones counted as 0. Clipping also takes back what
-    /// rounding adds to a cosine of 1, without which Δu = 1 would not be exact.
+    /// (ε/2)·u.
+    fn scaled(&self, utility: f64) -> f64 {
+        self.epsilon / 2.0 * utility
+    }
+
+    /// u(t; x) ∈ [0, 1].
     fn utility(&self, t: u32, x: u32) -> f64 {
         let vectors = self.tokens.vectors();
         let (t, x) = (vectors.row(t as usize), vectors.row(x as usize));
-        f64::from(t.dot(&x)).clamp(0.0, 1.0)
+        clip(t.dot(&x))
     }
+}
+
+/// The utility of a cosine: negative ones count as 0. Clipping also takes back what rounding adds to a
+/// cosine of 1, without which Δu = 1 would not be exact.
+fn clip(cosine: f32) -> f64 {
+    f64::from(cosine).clamp(0.0, 1.0)
 }
 
 impl Weights for TokenExponential {
     /// (ε/2)·u(t; x): Pr[t | x] ∝ its exponential.
     fn ln_weight(&self, t: u32, x: u32) -> f64 {
-        self.epsilon / 2.0 * self.utility(t, x)
+        self.scaled(self.utility(t, x))
     }
 
     /// From what draws need, too, where they need it.
-    fn ln_sum(&self, released: &[u32], x: u32) -> f64 {
+    fn ln_sum(&self, _: &[u32], x: u32) -> f64 {
         if self.epsilon >= REJECTION_BELOW
             && let Some(inversion) = self.inversion(x)
         {
             return inversion.ln_total();
         }
-        token_wise::ln_sum(released.iter().map(|t| self.ln_weight(*t, x)).collect())
+        token_wise::ln_sum(self.ln_weights(x))
     }
 }
 
@@ -315,6 +326,21 @@ mod tests {
             for bytes in [1, one, one + each, 1 << 30] {
                 assert!(of(bytes) == without, "{bytes} bytes at ε={epsilon}");
             }
+        }
+    }
+
+    /// All weights at once, and each alone.
+    #[test]
+    fn a_weight_is_the_same_to_the_bit_however_it_is_computed() {
+        let context = Context {
+            tokens: Arc::new(Vocabulary::new(1_000)),
+            ..toy::context()
+        };
+        let mechanism = TokenExponential::new(&context, 37.0);
+        for x in (0..1_000).step_by(37).chain([999]) {
+            let alone = context.tokens.released().iter();
+            let alone: Vec<f64> = alone.map(|t| mechanism.ln_weight(*t, x)).collect();
+            assert_eq!(mechanism.ln_weights(x), alone);
         }
     }
 
