@@ -10,19 +10,18 @@
 #   --epsilon E      (default: 100)
 #   --trials N       trials of the audit with sums (default: 10000)
 #   --slow N         trials of the audit without, the first N of the same (default: 100)
-#   --threads N      threads of both sides (default: all cores)
 #
-# Both sides are timed as processes. A start that audits one trial of the constant mechanism is timed, too, and
-# is taken from both, so that few trials are not charged with reading texts and making vectors of them. The time of
-# the slower side grows with its trials, so the ratio is that of seconds a trial. Fails where the two sides
-# write different trials. Run it with nothing else running.
+# Both sides are timed as processes of one thread, in seconds of the processor. A start that audits one trial of the
+# constant mechanism is timed, too, and is taken from both, so that few trials are not charged with reading texts
+# and making vectors of them. The time of the slower side grows with its trials, so the ratio is that of seconds
+# a trial. Fails where the two sides write different trials.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 
 usage() {
-    sed -n '4,13p' "${BASH_SOURCE[0]}" | cut -c3-
+    sed -n '4,12p' "${BASH_SOURCE[0]}" | cut -c3-
 }
 
 die() {
@@ -30,7 +29,7 @@ die() {
     exit 1
 }
 
-work='' teda='' before='' dataset=medquad-answers epsilon=100 trials=10000 slow=100 threads=$(nproc)
+work='' teda='' before='' dataset=medquad-answers epsilon=100 trials=10000 slow=100
 while [ $# -gt 0 ]; do
     case $1 in
         -h | --help)
@@ -46,7 +45,6 @@ while [ $# -gt 0 ]; do
                 --epsilon) epsilon=$2 ;;
                 --trials) trials=$2 ;;
                 --slow) slow=$2 ;;
-                --threads) threads=$2 ;;
                 *) die "unknown option $1" ;;
             esac
             shift 2
@@ -68,15 +66,16 @@ fi
 without=("$before")
 [ -n "$before" ] || without=("$teda" --memory 1)
 
-# Seconds of an audit: run NAME TRIALS MECHANISM PROGRAM [OPTION ...]
+# Seconds of the processor for an audit: run NAME TRIALS MECHANISM PROGRAM [OPTION ...]
 run() {
-    local name=$1 trials=$2 mechanism=$3 program=$4 started
+    local name=$1 trials=$2 mechanism=$3 program=$4
     shift 4
     rm -rf "${work:?}/$name"
-    started=$(date +%s%N)
-    "$program" audit --mech "$mechanism" --dataset "$dataset" --trials "$trials" --threads "$threads" \
-        --quiet --out "$work/$name" "$@" > "$work/$name.txt" || die "$name failed"
-    echo "$(($(date +%s%N) - started))"
+    local TIMEFORMAT='%U %S'
+    { time "$program" audit --mech "$mechanism" --dataset "$dataset" --trials "$trials" --threads 1 --quiet \
+        --out "$work/$name" "$@" > "$work/$name.txt" 2> "$work/$name.log"; } 2> "$work/$name.time" \
+        || die "$name failed: $(cat "$work/$name.log")"
+    awk '{ print $1 + $2 }' "$work/$name.time"
 }
 
 same() {
@@ -90,9 +89,8 @@ long=$(run without "$slow" em "${without[@]}" --epsilon "$epsilon")
 same with-few without
 
 awk -v start="$start" -v fast="$fast" -v few="$few" -v long="$long" -v trials="$trials" -v slow="$slow" \
-    -v dataset="$dataset" -v epsilon="$epsilon" -v threads="$threads" 'BEGIN {
-    start /= 1e9; fast /= 1e9; few /= 1e9; long /= 1e9
-    printf "em, epsilon %s, %s, %s threads; %.2f s to start are taken off\n\n", epsilon, dataset, threads, start
+    -v dataset="$dataset" -v epsilon="$epsilon" 'BEGIN {
+    printf "em, epsilon %s, %s, one thread; %.2f s to start are taken off\n\n", epsilon, dataset, start
     print "| sums kept | trials | seconds | ms a trial | without / it |"
     print "| --- | ---: | ---: | ---: | ---: |"
     per = (long - start) / slow
