@@ -275,6 +275,7 @@ mod tests {
                     hit,
                     margin: 1.0,
                     log_likelihoods: Vec::new(),
+                    cause: None,
                     error: None,
                 });
             }

@@ -17,7 +17,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 use teda_attacks::{Build, Choice, Context};
 use teda_core::{
-    Answer, Attack, Error, Example, Fitted, Learner, Observation, Release, Result, Role, Seed, Sign,
+    Answer, Attack, Cause, Error, Example, Fitted, Learner, Observation, Release, Result, Role, Seed, Sign,
 };
 use teda_results::{CellPlan, Row, Writer, trials};
 
@@ -278,21 +278,32 @@ fn is_release(row: &Row) -> bool {
     !row.release.trim().is_empty()
 }
 
-/// Whether an attack that learns is shown the row: a mechanism's failure is a release like any other.
-fn is_shown(_row: &Row) -> bool {
-    true
+/// Whether an attack that learns is shown the row: a mechanism's failure is a release like any other, a loss on the
+/// way is none.
+fn is_shown(row: &Row) -> bool {
+    row.cause != Some(Cause::Transport)
 }
 
 /// The row of an attack's guess. A failure of the attack that had the row before is not this one's.
 fn answer(row: &Row, scores: Option<Answer<Vec<f64>>>, seed: Seed) -> Result<Row> {
     let guess = trial::decide(scores, row.candidates.len(), seed.role(row.trial, Role::Ties))
         .map_err(|e| e.context(format!("trial {}", row.trial)))?;
-    let unreleased = row.error.clone().filter(|_| !is_release(row));
+    let (cause, error) = match row.cause {
+        Some(Cause::Mechanism | Cause::Transport) => (row.cause, row.error.clone()),
+        Some(Cause::Attack) | None => {
+            let failure = guess.failure;
+            (
+                failure.as_ref().map(|failure| failure.cause),
+                failure.map(|failure| failure.reason),
+            )
+        }
+    };
     Ok(Row {
         guess: guess.candidate as u32,
         hit: guess.candidate == row.secret as usize,
         margin: guess.margin,
-        error: unreleased.or(guess.failure),
+        cause,
+        error,
         release: String::new(),
         log_likelihoods: Vec::new(),
         ..row.clone()
