@@ -25,8 +25,9 @@ const CHUNK: usize = 1024;
 const MOST_HESSIAN_ROWS: usize = 40_000;
 /// Newton steps of one fit, at most.
 const STEPS: usize = 60;
-/// The gradient's norm per unit of √(examples + λ) at which a fit ends.
-const FLAT: f64 = 1e-5;
+/// The gradient's norm per unit of √(examples + λ) at which a fit ends: far below
+/// what chance makes of it.
+const FLAT: f64 = 3e-4;
 
 /// Examples to fit, `k` choices each, `width` numbers a choice.
 pub(super) struct Choices {
@@ -396,7 +397,7 @@ mod tests {
         let choices = examples(5, 3_000, &[0.5, 2.0]);
         let fitted = choices.fit(10.0, &[0.0; 2]);
         let gradient = choices.penalised(&fitted, 10.0).gradient;
-        assert!(norm(&gradient) < 1e-3, "{gradient:?}");
+        assert!(norm(&gradient) < 0.02, "{gradient:?}");
     }
 
     #[test]

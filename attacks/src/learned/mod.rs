@@ -73,7 +73,7 @@ pub const ENTRY: Entry = Entry {
 };
 
 /// The penalties that are tried, the greatest first.
-const PENALTIES: [f64; 10] = [1e5, 1e4, 3e3, 1e3, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0];
+const PENALTIES: [f64; 9] = [1e5, 1e4, 3e3, 1e3, 300.0, 100.0, 30.0, 8.0, 2.0];
 /// Numbers of a candidate that are counted by secrets.
 const COUNTED: usize = seen::WIDTH + 1;
 /// The scales of the numbers that are logarithms of odds: they are worth about what they say, so a weight of 1 is to
