@@ -147,12 +147,14 @@ impl Audit {
 
     fn check(&self, cells: Vec<Cell>) -> Result<Vec<CheckedCell>> {
         let compared = cells.len();
+        let all = cells.clone();
         let check = |cell: Cell| {
             let recorded = self.recorded.as_ref();
             let recorded = recorded
                 .map(|recorded| recorded.compare(&cell, compared))
                 .transpose()?;
-            let mut failures = self.limits.failures(&cell);
+            let same = |other: &&Cell| Key::from(*other).is_beside(&Key::from(&cell));
+            let mut failures = self.limits.failures(&cell, all.iter().filter(same));
             failures.extend(recorded.as_ref().and_then(Comparison::failure));
             Ok(CheckedCell {
                 limits: self.limits,

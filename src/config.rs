@@ -256,10 +256,16 @@ impl Config {
             )))
         };
         if self.shard.is_some() {
-            return refused("--shard", "a part does not see all trials that the hunt goes by");
+            return refused(
+                "--shard",
+                "a part does not see all trials that the hunt goes by",
+            );
         }
         if self.until != Until::Trials {
-            return refused("--until", "a third of a fixed number of trials looks for the pair");
+            return refused(
+                "--until",
+                "a third of a fixed number of trials looks for the pair",
+            );
         }
         if self.keep == Keep::Counts {
             return refused("--keep counts", "the hunt goes by the rows of its trials");

@@ -61,7 +61,11 @@ impl Count {
     /// from.
     #[must_use]
     pub fn chosen_epsilon(&self) -> f64 {
-        self.chosen.as_ref().unwrap_or(&self.evidence).bound().epsilon
+        self.chosen
+            .as_ref()
+            .unwrap_or(&self.evidence)
+            .bound()
+            .epsilon
     }
 }
 

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use teda_attacks::Context;
 use teda_core::{Error, Result};
-use teda_results::{Cell, CellPlan, Document, Journal, Manifest, Status, cells_csv, guesses, trials};
+use teda_results::{
+    Cell, CellPlan, Document, Journal, Manifest, Status, cells_csv, guesses, trials,
+};
 
 use crate::count::{self, Count, Counted};
 use crate::curves;

@@ -3,7 +3,8 @@
 //! # Definition
 //! Of T trials the first ⌊T/3⌋, at most [`MOST_EXPLORING`], spread over N sets, drawn as the candidates of any trial
 //! are. They come in ⌈log₂ N⌉ rounds of as many trials each, in which the sets that are left take turns; after a
-//! round, the half of them stays in whose trials so far the attack was right most often (successive halving), and
+//! round, the half of them stays in whose trials so far the attack was right most often, of equal ones those where
+//! it was surer when it was right (successive halving), and
 //! after the last round one. All further trials are of that set, and they alone are counted. An attack that learns
 //! is fitted anew after each round on all trials so far, and right where a model is that was fitted without the
 //! trial.
@@ -15,6 +16,7 @@
 //! # Source
 //! Karnin, Koren & Somekh (2013), "Almost optimal exploration in multi-armed bandits": sequential halving.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -225,21 +227,18 @@ impl Hunt {
             Some(learner) => put::out_of_fold(learner, &seen, seed)?.0,
             None => seen,
         };
-        let mut hits: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
+        let mut shown: BTreeMap<usize, Shown> = BTreeMap::new();
         for row in &judged {
             let Some(set) = self.numbers.get(&row.candidates).copied() else {
                 return Err(crate::count::foreign(row));
             };
-            let (right, all) = hits.entry(set).or_default();
-            *right += u64::from(row.hit);
-            *all += 1;
+            shown.entry(set).or_default().add(row);
         }
         let mut left = progress.left[round].clone();
-        // Rates as fractions, so that equal ones are equal; of these the first stays.
+        // A stable sort: of equal ones the first stays.
         left.sort_by(|a, b| {
-            let of = |set: &usize| hits.get(set).copied().unwrap_or((0, 1));
-            let ((a, m), (b, n)) = (of(a), of(b));
-            (b * m).cmp(&(a * n))
+            let of = |set: &usize| shown.get(set).copied().unwrap_or_default();
+            of(b).compare(of(a))
         });
         left.truncate(left.len().div_ceil(2));
         if round + 1 == self.rounds().len() {
@@ -248,6 +247,35 @@ impl Hunt {
         left.sort_unstable();
         progress.left.push(left);
         Ok(())
+    }
+}
+
+/// What the trials of a set show so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Shown {
+    hits: u64,
+    trials: u64,
+    /// Σ of the margins of right guesses less those of wrong ones.
+    margins: f64,
+}
+
+/// No margin counts for more, so that sums stay finite.
+const LARGEST_MARGIN: f64 = 1e9;
+
+impl Shown {
+    fn add(&mut self, row: &Row) {
+        let margin = row.margin.min(LARGEST_MARGIN);
+        self.hits += u64::from(row.hit);
+        self.trials += 1;
+        self.margins += if row.hit { margin } else { -margin };
+    }
+
+    /// By the share of right guesses, as exact fractions, and where these are equal by how sure they were.
+    fn compare(self, other: Self) -> Ordering {
+        let share = |a: Self, b: Self| u128::from(a.hits) * u128::from(b.trials.max(1));
+        let by_share = share(self, other).cmp(&share(other, self));
+        let mean = |shown: Self| shown.margins / shown.trials.max(1) as f64;
+        by_share.then(mean(self).total_cmp(&mean(other)))
     }
 }
 
@@ -294,7 +322,9 @@ mod tests {
 
     #[test]
     fn every_trial_has_a_set_and_every_set_its_turn() {
-        let hunt = Hunt::new(2, 5, 31, Seed::root(1), |seeds| (0..2 * seeds.len()).collect());
+        let hunt = Hunt::new(2, 5, 31, Seed::root(1), |seeds| {
+            (0..2 * seeds.len()).collect()
+        });
         let rounds = hunt.rounds();
         assert_eq!(rounds.len(), 3);
         assert_eq!(rounds.iter().map(|r| r.end - r.start).sum::<u64>(), 31);

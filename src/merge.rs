@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use teda_core::{Error, Result};
 use teda_results::{Cell, Journal, Row, RunDir, Status, run_name, texts, trials};
 
-use crate::rejudge::contexts;
 use crate::models::Access;
+use crate::rejudge::contexts;
 use crate::stored::{self, Stored};
 use crate::{count, finish};
 

@@ -70,7 +70,8 @@ fn judge_cell(counted: &Counted, witness: Option<Witness>) -> Result<Cell> {
         trained: plan.trained,
         // After a number of trials that was not fixed, the tail of the binomial says nothing.
         below_chance: plan.estimator != ANYTIME
-            && binomial::upper_limit(tally.hits(), trials, level.tail()).p < 1.0 / f64::from(plan.k),
+            && binomial::upper_limit(tally.hits(), trials, level.tail()).p
+                < 1.0 / f64::from(plan.k),
         choices: count.choices,
         chosen_epsilon: Some(count.chosen_epsilon()),
         signs: plan.signs.clone(),

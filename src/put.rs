@@ -17,7 +17,8 @@ use std::time::Instant;
 use rayon::prelude::*;
 use teda_attacks::{Build, Choice, Context};
 use teda_core::{
-    Answer, Attack, Cause, Error, Example, Fitted, Learner, Observation, Release, Result, Role, Seed, Sign,
+    Answer, Attack, Cause, Error, Example, Fitted, Learner, Observation, Release, Result, Role,
+    Seed, Sign,
 };
 use teda_results::{CellPlan, Row, Writer, trials};
 
@@ -188,7 +189,13 @@ impl Put<'_> {
     /// The guesses of an attack on some rows.
     fn guess(&self, attack: &dyn Attack, seed: Seed, rows: &[Row]) -> Result<Vec<Row>> {
         let learned = self.plan.is_deferred();
-        let is_shown = |row: &Row| if learned { is_shown(row) } else { is_release(row) };
+        let is_shown = |row: &Row| {
+            if learned {
+                is_shown(row)
+            } else {
+                is_release(row)
+            }
+        };
         let shown: Vec<&Row> = rows.iter().filter(|row| is_shown(row)).collect();
         let candidates: Vec<Vec<usize>> = shown.iter().map(|row| places(row)).collect();
         let likelihoods = self.likelihoods(&shown, &candidates)?;
@@ -215,8 +222,10 @@ impl Put<'_> {
         let stored = || rows.iter().map(|row| row.log_likelihoods.clone()).collect();
         match self.likelihoods {
             Some((series, corpus)) if rows.iter().any(|row| row.log_likelihoods.is_empty()) => {
-                let releases: Vec<Release> =
-                    rows.iter().map(|row| Release::of(&row.release[..])).collect();
+                let releases: Vec<Release> = rows
+                    .iter()
+                    .map(|row| Release::of(&row.release[..]))
+                    .collect();
                 trial::log_likelihoods(series, corpus, &candidates.concat(), &releases)
             }
             _ => Ok(stored()),
@@ -286,8 +295,12 @@ fn is_shown(row: &Row) -> bool {
 
 /// The row of an attack's guess. A failure of the attack that had the row before is not this one's.
 fn answer(row: &Row, scores: Option<Answer<Vec<f64>>>, seed: Seed) -> Result<Row> {
-    let guess = trial::decide(scores, row.candidates.len(), seed.role(row.trial, Role::Ties))
-        .map_err(|e| e.context(format!("trial {}", row.trial)))?;
+    let guess = trial::decide(
+        scores,
+        row.candidates.len(),
+        seed.role(row.trial, Role::Ties),
+    )
+    .map_err(|e| e.context(format!("trial {}", row.trial)))?;
     let (cause, error) = match row.cause {
         Some(Cause::Mechanism | Cause::Transport) => (row.cause, row.error.clone()),
         Some(Cause::Attack) | None => {

@@ -23,9 +23,9 @@ use teda_core::{Error, Release, Result, Seed};
 use teda_datasets::{Dataset, RecordedRelease};
 
 use crate::config::Config;
+use crate::lineup::Lineup;
 use crate::models::Models;
 use crate::outside;
-use crate::lineup::Lineup;
 use crate::plan::{Corpus, Plan, Series, Sets, between, white_box};
 
 /// Shown of a long list of ε.

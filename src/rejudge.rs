@@ -343,7 +343,11 @@ fn changed(stored: &Stored, name: &str) -> Error {
 
 /// Refuses a plan on other data than the run's.
 fn same_data(manifest: &Manifest, prepared: &Prepared, stored: &Stored) -> Result<()> {
-    let now = prepared.plan.corpora.iter().map(|corpus: &Corpus| &corpus.dataset);
+    let now = prepared
+        .plan
+        .corpora
+        .iter()
+        .map(|corpus: &Corpus| &corpus.dataset);
     for dataset in now {
         let same = |then: &teda_results::DatasetRecord| then.sha256 == dataset.sha256;
         if !manifest.datasets.iter().any(same) {

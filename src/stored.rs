@@ -8,12 +8,12 @@ use teda_core::{Error, Result};
 use teda_results::{Cell, CellPlan, Document, Manifest, Row, Status, guesses, trials};
 
 use crate::config::{Config, Keep};
-use crate::outcome::judge;
-use crate::plan::refuse_ungaussian;
-use crate::until::ANYTIME;
 use crate::count::{self, Count, Counted};
 use crate::finish;
 use crate::lineup::{AUTO, estimator_of};
+use crate::outcome::judge;
+use crate::plan::refuse_ungaussian;
+use crate::until::ANYTIME;
 
 /// A stored run.
 pub struct Stored {

@@ -116,7 +116,9 @@ fn legend(cells: &[Cell]) -> String {
     let mut text = format!(
         "\nempirical ε: lower bound between {} neighbours at {confidence} % confidence (two-sided; δ = {}; {}).\n\
          ceiling: the bound if every guess had been right. claim: what the mechanism claims between such texts, - where nothing.\n",
-        cell.neighbours, cell.delta, spent.join("; ")
+        cell.neighbours,
+        cell.delta,
+        spent.join("; ")
     );
     if cells.iter().any(|cell| cell.trained > 0) {
         text += "trials: those counted; the ones that an attack learned from are not.\n";

@@ -57,7 +57,10 @@ mod tests {
         all.iter().for_each(|row| writer.push(row.clone()).unwrap());
         writer.finish().unwrap();
         let sha = sha256(dir.path()).unwrap();
-        let read: Vec<Row> = rows(dir.path(), &sha).unwrap().map(Result::unwrap).collect();
+        let read: Vec<Row> = rows(dir.path(), &sha)
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
         assert_eq!(read, all);
         let refused = rows(dir.path(), "00").err().unwrap().to_string();
         assert!(refused.contains("guesses.parquet"), "{refused}");

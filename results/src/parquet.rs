@@ -374,7 +374,14 @@ mod tests {
             let rows = write(dir.path(), 0..count);
             assert!(read(dir.path()).unwrap() == rows, "{count} rows");
         }
-        assert_eq!(Rows::open(dir.path(), FILE).unwrap().metadata.row_groups.len(), 3);
+        assert_eq!(
+            Rows::open(dir.path(), FILE)
+                .unwrap()
+                .metadata
+                .row_groups
+                .len(),
+            3
+        );
     }
 
     #[test]

@@ -44,6 +44,18 @@ impl<'a> From<&'a CellPlan> for Key<'a> {
     }
 }
 
+impl Key<'_> {
+    /// Whether both are of the same releases: the same but for the attack.
+    #[must_use]
+    pub fn is_beside(&self, other: &Key<'_>) -> bool {
+        *self
+            == Key {
+                attack: self.attack,
+                ..*other
+            }
+    }
+}
+
 impl fmt::Display for Key<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.mechanism)?;

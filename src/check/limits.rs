@@ -76,9 +76,20 @@ impl Limits {
         }
     }
 
-    /// Every limit that the cell does not keep, in words.
+    /// Every limit that the cell does not keep, in words. What must be found is kept by all cells on the same
+    /// releases, `beside`, if one attack finds it.
     #[must_use]
-    pub fn failures(&self, cell: &Cell) -> Vec<String> {
+    pub fn failures<'a>(
+        &self,
+        cell: &Cell,
+        beside: impl Iterator<Item = &'a Cell> + Clone,
+    ) -> Vec<String> {
+        let greatest = beside.clone().map(|cell| cell.empirical_epsilon);
+        let greatest = greatest.fold(cell.empirical_epsilon, f64::max);
+        let is_found = self.expect == Some(Verdict::Violation)
+            && beside
+                .into_iter()
+                .any(|cell| cell.verdict == Verdict::Violation.name());
         let bound = cell.empirical_epsilon;
         let most = match self.at_most {
             // The verdict knows the claim's δ, too.
@@ -91,16 +102,19 @@ impl Limits {
             }
             None => None,
         };
-        let least = self.at_least.filter(|least| bound < *least).map(|least| {
-            format!(
-                "ε ≥ {bound:.4} stays below at-least = {least} ({} trials can show {:.4})",
-                cell.trials, cell.ceiling
-            )
-        });
+        let least = self
+            .at_least
+            .filter(|least| greatest < *least)
+            .map(|least| {
+                format!(
+                    "ε ≥ {bound:.4} stays below at-least = {least} ({} trials can show {:.4})",
+                    cell.trials, cell.ceiling
+                )
+            });
         let verdict = self
             .expect
             .map(Verdict::name)
-            .filter(|verdict| cell.verdict != *verdict)
+            .filter(|verdict| cell.verdict != *verdict && !is_found)
             .map(|verdict| format!("verdict {} where {verdict} is expected", cell.verdict));
         // An audit that says nothing must not pass for one that found nothing.
         let silent = self.expect.is_none() && cell.verdict == Verdict::Inconclusive.name();

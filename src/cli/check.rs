@@ -65,13 +65,13 @@ const FILE: &str = "The file:
   name = \"krr\"                # also the name of its run directory
   mech = \"krr\"                # flags of `teda audit`, each a value or a list of values: mech,
   epsilon = [1, 2]            # epsilon, releases, dataset, limit, min-words, max-words, split,
-  dataset = \"categories:2\"    # attack, k, lambda, neighbours, trials, alpha, delta, estimator,
+  dataset = \"categories:2\"    # attack, k, lambda, neighbours, pairs, trials, alpha, delta, estimator,
                               # until, seed, set, preset, claim, llm, encoder, judge
   at-most = \"claim\"           # of every cell's bound: a number, or \"claim\": no violation. When left
                               # out \"claim\", unless at-least or expect is given
-  at-least = 0.5              # every bound reaches this: a control that must be caught
-  expect = \"consistent\"       # every verdict: consistent, violation, saturated, no-claim
-                                # or inconclusive (which fails where it is not expected)
+  at-least = 0.5              # some attack's bound reaches this at every ε: a control that must be caught
+  expect = \"consistent\"       # every verdict: consistent, saturated, no-claim or inconclusive (which
+                                # fails where it is not expected); violation is one attack's, at every ε
   recorded = \"results/…\"      # any run directory, or its result.json: the success rate of every
                               # cell is still the recorded one, by Fisher's exact test
   tolerance = 0.01            # probability of a false alarm of that test, over the audit's cells

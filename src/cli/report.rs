@@ -105,14 +105,7 @@ impl Arguments {
         for (stored, asked) in &runs {
             let first = cells.len();
             let choices = &choices[first..first + asked.len()];
-            cells.extend(request.judge(
-                stored,
-                asked,
-                choices,
-                first,
-                sink.as_mut(),
-                &access,
-            )?);
+            cells.extend(request.judge(stored, asked, choices, first, sink.as_mut(), &access)?);
         }
         sink.map_or(Ok(()), Writer::finish)?;
         finish::write_cells(&out, &cells)?;

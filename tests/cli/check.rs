@@ -9,7 +9,7 @@ use crate::sandbox::{Sandbox, read, text};
 fn krr(lines: &str) -> String {
     format!(
         "[[audit]]\nname = \"krr\"\nmech = \"krr\"\nepsilon = [1, 2]\ndataset = \"categories:2\"\n\
-         lambda = 0\ntrials = 2000\n{lines}\n"
+         lambda = 0\nattack = \"embedding\"\ntrials = 2000\n{lines}\n"
     )
 }
 
@@ -37,7 +37,7 @@ fn example(name: &str) -> String {
 fn the_sound_example_passes_and_leaves_its_runs() {
     let s = Sandbox::new();
     let shown = s.stdout(&["check", &example("check.toml"), "--out", "out"]);
-    assert!(shown.contains("ok: all 7 cells"), "{shown}");
+    assert!(shown.contains("ok: all 21 cells"), "{shown}");
     assert!(!shown.contains("FAILED"), "{shown}");
     s.bytes("out/krr-is-measured", "trials.parquet");
     let again = s.run(&["check", &example("check.toml"), "--out", "out"]);
@@ -51,12 +51,12 @@ fn the_broken_example_fails_and_junit_says_why() {
     let output = s.run(&["check", &file, "--junit", "report.xml"]);
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
-    assert!(shown.contains("FAILED: 3 of 3 cells."), "{shown}");
+    assert!(shown.contains("FAILED: 9 of 9 cells."), "{shown}");
     assert!(shown.contains("exceeds the claim of 0.5"), "{shown}");
     let (elements, said) = elements(&read(&s.path("report.xml")));
     let count = |name: &str| elements.iter().filter(|e| *e == name).count();
-    assert_eq!((count("testsuite"), count("testcase")), (1, 3));
-    assert_eq!(count("failure"), 3);
+    assert_eq!((count("testsuite"), count("testcase")), (1, 9));
+    assert_eq!(count("failure"), 9);
     let why = "krr-half-noise (nominal ε = 0.5) leaks at least ε = ";
     assert!(
         said.iter().any(|sentence| sentence.contains(why)),
@@ -90,7 +90,7 @@ fn elements(xml: &[u8]) -> (Vec<String>, Vec<String>) {
 fn names_are_escaped_in_junit() {
     let s = Sandbox::new();
     s.file("a<&'b.txt", "one text\nanother text\n");
-    let file = "[[audit]]\nname = \"odd\"\nmech = \"identity\"\ndataset = \"a<&'b.txt\"\ntrials = 20\nat-most = 0";
+    let file = "[[audit]]\nname = \"odd\"\nmech = \"identity\"\nattack = \"embedding\"\ndataset = \"a<&'b.txt\"\ntrials = 20\nat-most = 0";
     let (status, ..) = check(&s, file, &["--junit", "report.xml"]);
     assert_eq!(status, Some(3));
     let xml = read(&s.path("report.xml"));
@@ -191,15 +191,15 @@ fn records_that_cannot_be_compared_are_refused_before_a_trial_is_made() {
     refused("recorded = \"first/krr\"", &["no recorded cell krr ε=4"]);
     refused(
         "recorded = \"none\"",
-        &["check.toml:8", "none", "cannot read"],
+        &["check.toml:9", "none", "cannot read"],
     );
     refused(
         "recorded = \"first/krr\"\nuntil = \"decided\"\nestimator = \"anytime\"",
-        &["check.toml:9", "fixed numbers of trials"],
+        &["check.toml:10", "fixed numbers of trials"],
     );
     refused(
         "recorded = \"first/krr\"\ntolerance = 1",
-        &["check.toml:9", "strictly between 0 and 1"],
+        &["check.toml:10", "strictly between 0 and 1"],
     );
     refused("tolerance = 0.01", &["nothing to compare with"]);
 }
@@ -210,11 +210,11 @@ fn a_wrong_file_is_refused_with_line_and_reason() {
     for (lines, said) in [
         (
             "epsilom = 1",
-            "check.toml:8: unknown key 'epsilom'. Did you mean 'epsilon'?",
+            "check.toml:9: unknown key 'epsilom'. Did you mean 'epsilon'?",
         ),
         ("atmost = 1", "Did you mean 'at-most'?"),
         ("shard = \"1/2\"", "unknown key 'shard'"),
-        ("k = \"two\"", "check.toml:8: invalid value 'two' for '--k"),
+        ("k = \"two\"", "check.toml:9: invalid value 'two' for '--k"),
         ("k = 1", "a guess needs at least 2 candidates"),
         ("k = []", "k: an empty list"),
         ("k = true", "of type boolean"),
@@ -230,7 +230,7 @@ fn a_wrong_file_is_refused_with_line_and_reason() {
             "at-most = \"claim\"\nexpect = \"violation\"",
             "leave one of them out",
         ),
-        ("split = \"x", "check.toml:8: no TOML"),
+        ("split = \"x", "check.toml:9: no TOML"),
         (
             "[[audit]]\nname = \"KRR\"\nmech = \"em\"",
             "two audits are named",

@@ -107,6 +107,43 @@ fn nor_do_they_where_likelihoods_are_asked_for() {
     nothing_changes(&LIKELIHOODS);
 }
 
+/// Attacks that learn, by themselves and beside one that does not.
+const LEARNED: [&str; 11] = [
+    "audit",
+    "--mech",
+    "krr,word-perturb",
+    "--epsilon",
+    "3",
+    "--limit",
+    "40",
+    "--lambda",
+    "0",
+    "--trials",
+    "700",
+];
+
+fn learned(more: &[&'static str]) -> Vec<&'static str> {
+    [&LEARNED[..], more].concat()
+}
+
+#[test]
+fn nor_do_they_where_attacks_learn() {
+    nothing_changes(&learned(&["--attack", "learned"]));
+}
+
+#[test]
+fn a_run_whose_attacks_learn_resumes_to_the_same_bytes() {
+    killed_and_resumed(&learned(&["--attack", "learned"]), [140, 700, 1_260]);
+    killed_and_resumed(
+        &learned(&["--attack", "learned,embedding"]),
+        [140, 700, 1_260],
+    );
+    killed_and_resumed(
+        &learned(&["--attack", "learned", "--pairs", "hunt=20"]),
+        [60, 500, 1_260],
+    );
+}
+
 fn nothing_changes(arguments: &[&str]) {
     let sandbox = Sandbox::new();
     let audit = |sandbox: &Sandbox, out: &str, more: &[&str]| audit(sandbox, arguments, out, more);
@@ -230,6 +267,8 @@ fn killed_and_resumed(arguments: &[&str], kills: [u32; 3]) {
             rows,
             "killed at {kill} rows"
         );
+        let guesses = |run: &str| std::fs::read(sandbox.path(run).join("guesses.parquet")).ok();
+        assert_eq!(guesses(&name), guesses("whole"), "killed at {kill} rows");
     }
     let again = sandbox.run(&["audit", "--resume", "whole"]);
     assert_eq!(again.status.code(), Some(2));

@@ -11,4 +11,5 @@ mod laws;
 mod models;
 mod outside;
 mod recorded;
+mod rows;
 mod sandbox;

@@ -30,10 +30,15 @@ impl Sandbox {
         path.display().to_string()
     }
 
-    /// The command `teda` with these arguments, run in the directory.
+    /// The command `teda` with these arguments, run in the directory. An audit that names no attack has the one that
+    /// needs nothing: what is tested there is not the default.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_teda"));
         command.args(arguments).current_dir(self.directory.path());
+        let given = |flags: [&str; 3]| arguments.iter().any(|argument| flags.contains(argument));
+        if arguments.first() == Some(&"audit") && !given(["--attack", "--resume", "--help"]) {
+            command.args(["--attack", "embedding"]);
+        }
         command
     }
 

@@ -19,7 +19,8 @@
 //!
 //! # Deviations
 //! The first fifth of the trials, 100,000 at most, chooses τ. Of an attack that learns, the trials that it learned
-//! from choose τ, by the guesses of models that were fitted without them, and all others are counted.
+//! from choose τ, by the guesses of models that were fitted without them, and all others are counted; τ is then
+//! the least at which the expected bound is within a twentieth of the largest.
 //!
 //! # Errors
 //! Failed, where a margin is NaN.
@@ -99,7 +100,11 @@ impl Evidence for Abstaining {
                 k, level, delta, ..
             } = self.design;
             let counted = self.counted();
-            let chosen = threshold(&self.tuning, counted, k, level, delta)?;
+            let choose = match self.design.tuning {
+                0 => threshold,
+                _ => threshold_for_others,
+            };
+            let chosen = choose(&self.tuning, counted, k, level, delta)?;
             *self.threshold.insert(chosen)
         };
         self.guesses.record(threshold, trial.margin, trial.hit());
@@ -183,6 +188,49 @@ pub fn threshold(
     level: Level,
     delta: f64,
 ) -> Result<f64> {
+    let forecasts = forecasts(tuning, trials, k, level, delta)?;
+    let best = greatest(&forecasts);
+    let chosen = forecasts.iter().find(|(_, expected)| *expected == best);
+    Ok(chosen.map_or(f64::NEG_INFINITY, |(margin, _)| *margin))
+}
+
+/// The same, where the margins of the tuning come from other models than those of the further trials: such margins
+/// are alike and never equal. So of all thresholds that promise nearly the most ([`NEARLY`]) it is the one that takes
+/// most guesses, and it lies just above the next margin of the tuning, which it leaves out.
+///
+/// # Errors
+/// Failed, where a margin is NaN.
+///
+/// # Panics
+/// If k < 2 or δ is outside [0, 1).
+pub fn threshold_for_others(
+    tuning: &[(f64, bool)],
+    trials: u64,
+    k: usize,
+    level: Level,
+    delta: f64,
+) -> Result<f64> {
+    let forecasts = forecasts(tuning, trials, k, level, delta)?;
+    let nearly = NEARLY * greatest(&forecasts);
+    let taken = forecasts
+        .iter()
+        .rposition(|(_, expected)| *expected >= nearly);
+    let left_out = taken.and_then(|taken| forecasts.get(taken + 1));
+    Ok(left_out.map_or(f64::NEG_INFINITY, |(margin, _)| margin.next_up()))
+}
+
+/// What is nearly as good as the best: the best of many is partly luck.
+const NEARLY: f64 = 0.95;
+
+/// The distinct margins of the tuning, the greatest first, each with the bound that is expected if all guesses from
+/// it on are made.
+fn forecasts(
+    tuning: &[(f64, bool)],
+    trials: u64,
+    k: usize,
+    level: Level,
+    delta: f64,
+) -> Result<Vec<(f64, f64)>> {
     check_guess(k, delta);
     if tuning.iter().any(|(margin, _)| margin.is_nan()) {
         return Err(Error::failed("a margin of the attack is not a number"));
@@ -191,17 +239,19 @@ pub fn threshold(
     surest_first.sort_by(|a, b| b.0.total_cmp(&a.0));
     let forecast = Forecast::new(tuning.len(), trials, k, level, delta);
     let (mut guessed, mut right) = (0, 0);
-    let (mut best, mut chosen) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
     // −0 and 0 are one margin, although they are sorted apart.
-    for tied in surest_first.chunk_by(|a, b| a.0 == b.0) {
+    let expected = |tied: &[(f64, bool)]| {
         guessed += tied.len();
         right += tied.iter().filter(|(_, right)| *right).count();
-        let expected = forecast.bound(guessed, right);
-        if expected > best {
-            (best, chosen) = (expected, tied[0].0);
-        }
-    }
-    Ok(chosen)
+        (tied[0].0, forecast.bound(guessed, right))
+    };
+    let margins = surest_first.chunk_by(|a, b| a.0 == b.0);
+    Ok(margins.map(expected).collect())
+}
+
+fn greatest(forecasts: &[(f64, f64)]) -> f64 {
+    let expected = forecasts.iter().map(|(_, expected)| *expected);
+    expected.fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// What a threshold would show on the certification trials, in closed form: there are as many
@@ -354,6 +404,28 @@ mod tests {
                 .is_nan()
         );
         assert!(matches!(at(&[(f64::NAN, true)]), Err(Error::Failed(_))));
+    }
+
+    /// Models that were fitted on other trials are alike: what the threshold leaves out lies clearly below.
+    #[test]
+    fn a_threshold_for_other_models_takes_what_is_alike() {
+        let alike = |i: u32| 1.0 + f64::from(i % 7) * 1e-3;
+        let tuning: Vec<(f64, bool)> = (0..3_000).map(|i| (alike(i), i % 4 != 0)).collect();
+        let chosen = threshold_for_others(&tuning, 3_000, 2, level(), 0.0).unwrap();
+        assert_eq!(chosen, f64::NEG_INFINITY);
+        // Half of the guesses are sure, and the others coin flips.
+        let tuning: Vec<(f64, bool)> = (0..3_000)
+            .map(|i| match i % 2 {
+                0 => (4.0 + alike(i), i % 100 != 0),
+                _ => (alike(i), i % 4 == 1),
+            })
+            .collect();
+        let chosen = threshold_for_others(&tuning, 3_000, 2, level(), 0.0).unwrap();
+        assert!(chosen > 1.0 && chosen < 4.9, "{chosen}");
+        assert_eq!(
+            threshold_for_others(&[], 9, 2, level(), 0.0).unwrap(),
+            f64::NEG_INFINITY
+        );
     }
 
     proptest! {
