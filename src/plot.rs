@@ -1,15 +1,17 @@
 //! Pictures of empirical against nominal ε, drawn with plotters as SVG and PNG.
 
-mod apart;
 mod axis;
 mod canvas;
+mod claims;
 mod curve;
 mod figure;
 mod font;
 mod labels;
 mod layout;
 mod legend;
+mod nested;
 mod paint;
+mod sign;
 mod style;
 
 pub use figure::{Options, Point, Series, draw};

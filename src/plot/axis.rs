@@ -1,5 +1,6 @@
 //! From values to pixels, and which values are ticks.
 
+use super::canvas::Point;
 use super::font;
 use super::style::SMALL;
 
@@ -11,6 +12,8 @@ const MANY: usize = 12;
 const GAP: f64 = 10.0;
 /// Width of the strip that a logarithmic axis keeps for the value 0.
 const ZERO_STRIP: f64 = 60.0;
+/// Length of the straight pieces of a curved line.
+const PIECE: f64 = 8.0;
 
 /// A mapping of values to pixels along one direction.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,6 +95,30 @@ impl Axis {
         } else {
             self.from + share * (self.to - self.from)
         }
+    }
+
+    /// The line through `points` (pixels, from left to right) that is straight in the values of this axis:
+    /// on a logarithmic one it is curved. So of two lines the same is above in the picture as in the values,
+    /// between the points, too. A line to or from a 0 that stands apart is straight.
+    pub fn joined(&self, points: &[Point]) -> Vec<Point> {
+        let Some(&first) = points.first() else {
+            return Vec::new();
+        };
+        let mut line = vec![first];
+        for pair in points.windows(2) {
+            let (a, b) = (pair[0], pair[1]);
+            if self.log && self.zero != Some(a.0) {
+                let (from, to) = (self.value(a.0), self.value(b.0));
+                let pieces = ((b.0 - a.0) / PIECE).ceil();
+                line.extend((1..pieces as u32).map(|i| {
+                    let x = a.0 + (b.0 - a.0) * f64::from(i) / pieces;
+                    let share = (self.value(x) - from) / (to - from);
+                    (x, a.1 + (b.1 - a.1) * share)
+                }));
+            }
+            line.push(b);
+        }
+        line
     }
 
     /// The values at both ends, without a separate 0.
@@ -238,6 +265,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn lines_are_straight_in_values() {
+        let axis = nominal(&[0.0, 1.0, 100.0]);
+        let through = |values: [f64; 3]| {
+            axis.joined(&values.map(|value| (axis.at(value), 500.0 - 2.0 * value)))
+        };
+        let line = through([0.0, 1.0, 100.0]);
+        assert!(line.len() > 80 && line[..2] == [(130.0, 500.0), (axis.at(1.0), 498.0)]);
+        for (x, y) in &line[1..] {
+            assert!((500.0 - 2.0 * axis.value(*x) - y).abs() < 1e-9, "{x} {y}");
+        }
+        let straight = nominal(&[1.0, 2.0]);
+        let points = [(100.0, 1.0), (300.0, 7.0)];
+        assert_eq!(straight.joined(&points), points);
+        assert!(straight.joined(&[]).is_empty());
     }
 
     #[test]

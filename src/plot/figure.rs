@@ -27,6 +27,8 @@ pub struct Options {
 pub struct Series {
     /// What the legend calls it.
     pub label: String,
+    /// Whose claims its points state, as the legend says it.
+    pub claimant: String,
     /// Its points, in any order.
     pub points: Vec<Point>,
 }
@@ -42,8 +44,13 @@ pub struct Point {
     pub upper: f64,
     /// Greatest `lower` that the trials could have shown; not drawn if infinite.
     pub ceiling: f64,
+    /// What the mechanism claims between the texts of the audit, in the unit of the bound: finite, not
+    /// negative; none where it claims nothing.
+    pub claim: Option<f64>,
     /// How bound and claim compare.
     pub verdict: Verdict,
+    /// Whether more than 1 % of the trials failed.
+    pub failed: bool,
 }
 
 /// Draws empirical against nominal ε as `svg` and as `png` (a path that ends in `.png`), 1200 × 800.
@@ -51,7 +58,7 @@ pub struct Point {
 /// The same data makes the same bytes.
 ///
 /// # Errors
-/// Failed, if a number cannot be drawn (NaN, an infinite bound, a negative nominal ε) or a file
+/// Failed, if a number cannot be drawn (NaN, an infinite bound or claim, a negative nominal ε) or a file
 /// cannot be written.
 pub fn draw(series: &[Series], options: &Options, svg: &Path, png: &Path) -> Result<()> {
     check(series)?;
@@ -65,12 +72,15 @@ pub fn draw(series: &[Series], options: &Options, svg: &Path, png: &Path) -> Res
 
 /// Refuses what has no place on the sheet.
 fn check(series: &[Series]) -> Result<()> {
-    for Series { label, points } in series {
+    for Series { label, points, .. } in series {
         for point in points {
             let drawable = point.lower.is_finite()
                 && !point.upper.is_nan()
                 && !point.ceiling.is_nan()
-                && point.nominal.is_none_or(|x| x.is_finite() && x >= 0.0);
+                && [point.nominal, point.claim]
+                    .iter()
+                    .flatten()
+                    .all(|x| x.is_finite() && *x >= 0.0);
             if !drawable {
                 return Err(Error::failed(format!(
                     "series '{label}': cannot draw the point {point:?}"
@@ -83,7 +93,7 @@ fn check(series: &[Series]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::apart::CLOSE;
+    use super::super::style::{MARGIN, SIZE, SMALL};
     use super::*;
 
     const GRID: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
@@ -104,7 +114,9 @@ mod tests {
             lower,
             upper,
             ceiling: 7.5,
+            claim: None,
             verdict,
+            failed: false,
         }
     }
 
@@ -122,6 +134,7 @@ mod tests {
             .collect();
         Series {
             label: label.into(),
+            claimant: label.into(),
             points,
         }
     }
@@ -129,6 +142,7 @@ mod tests {
     fn level(label: &str, lower: f64) -> Series {
         Series {
             label: label.into(),
+            claimant: label.into(),
             points: vec![point(None, lower, lower + 0.1, Verdict::NoClaim)],
         }
     }
@@ -175,10 +189,10 @@ mod tests {
             "identity",
             "nominal ε (unit: text)",
             "empirical ε (lower bound, 99 % confidence)",
-            "empirical = nominal",
             "ceiling 7.5",
-            "violation",
-            "hollow",
+            "violation: bound above the claim",
+            "saturated: claim above the ceiling",
+            "no-claim: no claim between such texts",
         ] {
             assert!(svg.contains(text), "{text}");
         }
@@ -236,29 +250,204 @@ mod tests {
     fn a_wide_grid_says_that_its_axis_is_logarithmic() {
         let (svg, _) = drawn(&[series("em", &[0.1, 1.0, 2500.0], 0.5)], &options());
         assert!(svg.contains("logarithmic") && svg.contains("2500"));
-        let (svg, _) = drawn(&[series("em", &[2500.0], 0.5)], &options());
-        assert!(svg.contains("empirical = nominal (out of view)"));
+        let one = claiming("em", &[2500.0], 0.5, 1.0);
+        let (svg, _) = drawn(&[one], &options());
+        assert!(svg.contains("claim = nominal ε, beyond the frame"));
+    }
+
+    /// The corners of all lines of a colour, in pixels.
+    fn lines_of(svg: &str, colour: &str) -> Vec<(f64, f64)> {
+        let drawn = svg
+            .lines()
+            .filter(|line| line.starts_with("<polyline") && line.contains(colour));
+        drawn.flat_map(coordinates).collect()
+    }
+
+    /// A series whose points claim so many times their nominal ε.
+    fn claiming(label: &str, nominal: &[f64], share: f64, times: f64) -> Series {
+        let mut series = series(label, nominal, share);
+        for p in &mut series.points {
+            p.claim = p.nominal.map(|x| times * x);
+        }
+        series
     }
 
     #[test]
-    fn markers_at_one_place_are_moved_apart_and_others_stay() {
-        let all: Vec<Series> = (0..3)
-            .map(|i| series(&format!("s{i}"), &GRID, 0.5))
-            .collect();
-        let options = options();
+    fn no_marker_stands_on_the_other_side_of_its_claim() {
         font::register().unwrap();
-        let figure = Figure::new(&all, &options);
-        for i in 0..GRID.len() {
-            let xs: Vec<f64> = figure
-                .curves
+        let options = options();
+        for grid in [&GRID[..], &[0.0, 0.5, 6.0], &[0.1, 1.0, 7.0]] {
+            let shares = [0.99, 1.0, 0.995, 0.98, 1.01];
+            let all: Vec<Series> = shares
                 .iter()
-                .map(|(_, places)| places[i].x)
+                .map(|&share| claiming("s", grid, share, 1.0))
                 .collect();
-            assert!(xs[1] - xs[0] > CLOSE && xs[2] - xs[1] > CLOSE, "{xs:?}");
+            let figure = Figure::new(&all, &options);
+            assert_eq!(figure.claims.len(), 1);
+            let claim: Vec<(f64, f64)> = figure.claims[0].1.concat();
+            for (series, (_, places)) in all.iter().zip(&figure.curves) {
+                for (point, place) in series.points.iter().zip(places) {
+                    assert_eq!(place.x, figure.x.at(point.nominal.unwrap()));
+                    let of_claim = if figure.x.zero == Some(place.x) {
+                        claim[0].1
+                    } else {
+                        height(&claim, place.x)
+                    };
+                    // Heights are from above.
+                    let below = place.lower - of_claim;
+                    let expected = point.claim.unwrap() - point.lower;
+                    assert!(
+                        below * expected > 0.0 || below.abs() < 1e-6 && expected.abs() < 1e-9,
+                        "{point:?}: {below}"
+                    );
+                }
+            }
         }
-        let apart = [series("low", &GRID, 0.2), series("high", &GRID, 0.9)];
-        let figure = Figure::new(&apart, &options);
-        assert_eq!(figure.curves[0].1[4].x, figure.curves[1].1[4].x);
+    }
+
+    /// The height of a line from left to right at `x`.
+    fn height(line: &[(f64, f64)], x: f64) -> f64 {
+        let around = line
+            .windows(2)
+            .find(|pair| pair[0].0 - 1e-9 <= x && x <= pair[1].0 + 1e-9 && pair[0].0 < pair[1].0);
+        let [(x0, y0), (x1, y1)] = around.unwrap() else {
+            unreachable!("windows of two")
+        };
+        y0 + (y1 - y0) * (x - x0) / (x1 - x0)
+    }
+
+    #[test]
+    fn claims_are_lines_in_the_unit_of_the_bound_and_equal_ones_are_one() {
+        let both = [
+            claiming("krr", &GRID, 0.4, 1.0),
+            claiming("krr-half-noise", &GRID, 0.8, 1.0),
+        ];
+        let (svg, _) = drawn(&both, &options());
+        assert!(svg.contains("claim = nominal ε\n"));
+        // One straight line through the claims of both.
+        font::register().unwrap();
+        let options = options();
+        let figure = Figure::new(&both, &options);
+        let drawn_at = lines_of(&svg, "stroke=\"#808080\" stroke-width=\"8\"");
+        let legend = figure.bottom + 40.0;
+        let ceiling = figure.ceilings[0];
+        let line = drawn_at
+            .iter()
+            .filter(|(_, y)| *y < legend && (y - ceiling).abs() > 0.5);
+        assert!(line.clone().count() > 60);
+        let slope = (figure.claims[0].1[0].last().unwrap().1 - figure.bottom)
+            / (figure.right - figure.left);
+        for (x, y) in line {
+            let expected = figure.bottom + slope * (x - figure.left);
+            assert!((y - expected).abs() < 0.6, "({x}, {y})");
+        }
+        let eight = figure.curves[0].1[4].x;
+        let claim = figure.bottom + slope * (eight - figure.left);
+        let bound = figure.curves[0].1[4].lower;
+        let share = (figure.bottom - bound) / (figure.bottom - claim);
+        assert!((share - 0.4 * 7.0 / 8.0).abs() < 1e-9, "{share}");
+        let none = [series("identity", &GRID, 0.9)];
+        let mixed = [
+            both[0].clone(),
+            claiming("em", &GRID, 0.2, 0.5),
+            none[0].clone(),
+        ];
+        let (svg, _) = drawn(&mixed, &options);
+        assert!(svg.contains("claim of krr = nominal ε\n"));
+        assert!(svg.contains("claim of em = 0.5 × nominal ε"));
+        let mut unclaimed = none.clone();
+        for p in &mut unclaimed[0].points {
+            p.verdict = Verdict::NoClaim;
+        }
+        let (svg, _) = drawn(&unclaimed, &options);
+        assert!(svg.contains("no claim between such texts") && !svg.contains("claim of"));
+        assert!(!svg.contains("= nominal"));
+    }
+
+    #[test]
+    fn a_claim_far_above_the_bounds_leaves_them_readable() {
+        let mut far = claiming("dp-prompt", &[1.0, 2.0], 1.0, 2000.0);
+        let (svg, _) = drawn(&[far.clone()], &options());
+        assert!(svg.contains("claim = 2000 × nominal ε, beyond the frame"));
+        // Bounds of 1 and 2; claims of 5 and 4000.
+        far.points[0].claim = Some(5.0);
+        let (svg, _) = drawn(&[far.clone()], &options());
+        assert!(svg.contains("claim = 5 to 4000, goes beyond the frame"));
+        font::register().unwrap();
+        let options = options();
+        let all = [far];
+        let figure = Figure::new(&all, &options);
+        let claim = figure.claims[0].1.concat();
+        assert_eq!(claim.len(), 2, "a dash at the claim of 5");
+        assert!(claim.iter().all(|(_, y)| *y >= figure.top - 1e-6));
+        // The bounds, 1 and 2 of at most 7.5, are far apart still.
+        let [low, high] = [0, 1].map(|i| figure.curves[0].1[i].lower);
+        assert!(low - high > 40.0);
+    }
+
+    #[test]
+    fn all_verdicts_and_failures_are_in_the_legend_whatever_else_is() {
+        let verdicts = [
+            (Verdict::Consistent, "consistent: "),
+            (Verdict::Violation, "violation: "),
+            (Verdict::Saturated, "saturated: "),
+            (Verdict::NoClaim, "no-claim: "),
+        ];
+        let mut all: Vec<Series> = (0..70)
+            .map(|i| series(&format!("series {i}"), &GRID, 0.5))
+            .collect();
+        for (p, (verdict, _)) in all[69].points.iter_mut().zip(verdicts) {
+            p.verdict = verdict;
+        }
+        all[69].points[4].failed = true;
+        let options = Options {
+            findings: Vec::new(),
+            ..options()
+        };
+        let (svg, _) = drawn(&all, &options);
+        for text in verdicts.iter().map(|(_, text)| *text) {
+            assert!(svg.contains(text), "{text}");
+        }
+        assert!(svg.contains("more than 1 % of trials failed") && svg.contains(" more\n"));
+        // One ring in the plot and one in the legend, of eight pieces each.
+        let pieces = |svg: &str| {
+            let rings = svg.lines().filter(|l| l.starts_with("<polyline"));
+            rings.filter(|l| l.contains("#595959")).count()
+        };
+        assert_eq!(pieces(&svg), 16);
+        all[69].points[4].failed = false;
+        let (svg, _) = drawn(&all, &options);
+        assert!(!svg.contains("trials failed") && pieces(&svg) == 0);
+    }
+
+    #[test]
+    fn findings_wrap_and_those_without_room_are_counted() {
+        let options = |findings: Vec<String>| Options {
+            findings,
+            ..options()
+        };
+        let one = [series("krr", &GRID, 0.5)];
+        let short: Vec<String> = (1..=8).map(|i| format!("finding {i} of it.")).collect();
+        let (svg, _) = drawn(&one, &options(short.clone()));
+        assert!(svg.contains("finding 5 of it.") && !svg.contains("finding 6 of it."));
+        assert!(svg.contains("… and 3 more: see the table"));
+        let (svg, _) = drawn(&one, &options(short[..6].to_vec()));
+        assert!(svg.contains("finding 6 of it.") && !svg.contains("see the table"));
+        let sentence = |i| format!("finding {i}: {}.", "it leaks at least so much ".repeat(9));
+        let long: Vec<String> = (1..=8).map(sentence).collect();
+        font::register().unwrap();
+        let options = options(long);
+        let figure = Figure::new(&one, &options);
+        assert_eq!(figure.findings.len(), 5);
+        assert_eq!(figure.findings[4], "… and 6 more: see the table");
+        let widest = f64::from(SIZE.0) - 2.0 * MARGIN;
+        assert!(
+            figure
+                .findings
+                .iter()
+                .all(|line| font::width(line, SMALL) <= widest)
+        );
+        assert!(figure.bottom - figure.top >= 300.0);
     }
 
     #[test]
@@ -277,6 +466,7 @@ mod tests {
         for p in wrong {
             let one = [Series {
                 label: "odd".into(),
+                claimant: "odd".into(),
                 points: vec![p],
             }];
             let error = draw(&one, &options(), &svg, &png).unwrap_err().to_string();

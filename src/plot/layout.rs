@@ -1,15 +1,19 @@
 //! Where everything goes: from the data to lines, markers and texts with their pixels.
 
-use super::apart::{LEVEL_INDENT, move_apart, move_levels_apart};
 use super::axis::{self, Axis, Tick};
 use super::canvas;
+use super::claims::{self, Claim};
 use super::curve::{Curve, Level, Place};
 use super::figure::{Options, Point, Series};
 use super::font;
 use super::labels::{self, Label};
 use super::legend::{Legend, Sample};
-use super::style::{AXIS_TITLE, FINDING_LINE, MARGIN, MUTED, SIZE, SMALL, SUBTITLE, Style, TITLE};
-use teda_core::Verdict;
+use super::nested;
+use super::sign::{FAILED, Sign};
+use super::style::{
+    AXIS_TITLE, FINDING_LINE, MARGIN, MARKER, MUTED, SIZE, SMALL, SUBTITLE, Style, TITLE,
+};
+use plotters::style::RGBColor;
 
 /// Greatest width of a label at the right edge.
 const LABEL_LIMIT: f64 = 230.0;
@@ -17,8 +21,14 @@ const LABEL_LIMIT: f64 = 230.0;
 const LEAST_HEIGHT: f64 = 300.0;
 /// Ceilings drawn one by one; of more, the lowest and the highest.
 const CEILINGS: usize = 3;
-/// Findings that are shown; of more, how many are not.
-const FINDINGS: usize = 3;
+/// How far below the x axis a marker may reach.
+const CLEAR: f64 = 11.5;
+/// Lines of the findings; of those that do not fit, how many there are.
+const FINDING_LINES: usize = 6;
+/// Lines of one finding.
+const LINES: usize = 3;
+/// From the right edge of the plot to the marker of a level.
+const LEVEL_INDENT: f64 = 16.0;
 
 /// Everything placed, ready to be drawn on any canvas.
 pub struct Figure<'a> {
@@ -41,7 +51,8 @@ pub struct Figure<'a> {
     pub levels: Vec<Level>,
     /// Heights of the ceilings.
     pub ceilings: Vec<f64>,
-    pub diagonal: Vec<canvas::Point>,
+    /// The claims: each one's colour and what is to be seen of it.
+    pub claims: Vec<(RGBColor, Vec<Vec<canvas::Point>>)>,
     pub labels: Vec<Label>,
     pub legend: Legend,
 }
@@ -60,58 +71,55 @@ impl<'a> Figure<'a> {
             + 18.0;
         let points = || series.iter().flat_map(|s| &s.points);
         let grid: Vec<f64> = points().filter_map(|p| p.nominal).collect();
-        let range = vertical_range(points());
+        let claims = claims::of(series);
+        let range = vertical_range(points(), &claims);
         let ceilings = shown_ceilings(points());
 
-        // The legend says whether the diagonal is in view, and its height decides where the plot
-        // ends; whether the diagonal is in view depends on values alone, so any pixels do for it.
+        // The legend says which claims are in view, and its height decides where the plot ends; which
+        // claims are in view hangs on values, so that pixels of about the plot's size do for it.
         let x = Axis::nominal(&grid, (0.0, 1000.0));
-        let in_view =
-            !grid.is_empty() && !diagonal(&x, &Axis::linear(range, (500.0, 0.0))).is_empty();
-        let label_heights = |bottom: f64| -> Vec<Label> {
-            let y = Axis::linear(range, (bottom, top));
-            edge_labels(series, &ceilings, &y)
+        let claim_entries =
+            claims::entries(&claims, series, &x, &Axis::linear(range, (500.0, 0.0)));
+        let edge_labels = |bottom: f64| -> Vec<Label> {
+            edge_labels(series, &ceilings, &Axis::linear(range, (bottom, top)))
         };
         // Labels at the edge if they have room there, and in the legend if not.
-        let rough = label_heights(height - 200.0);
+        let rough = edge_labels(height - 200.0);
         let at_edge = labels::height(&rough) <= LEAST_HEIGHT;
-        let entries = entries(
-            series,
-            !grid.is_empty(),
-            in_view,
-            !at_edge,
-            !ceilings.is_empty(),
-        );
+        let signs = signs(series, claim_entries, !ceilings.is_empty());
         let below = 62.0 + MARGIN;
         let room = height - top - below - LEAST_HEIGHT;
-        let legend = Legend::new(&entries, width - 2.0 * MARGIN, room);
+        let legend = Legend::new(
+            &listed(series, !at_edge),
+            &signs,
+            width - 2.0 * MARGIN,
+            room,
+        );
         let bottom = height - below - legend.height();
 
-        let y = Axis::linear(range, (bottom, top));
         let y_title = y_title(options, bottom - top);
-        let y_ticks = y.round_ticks();
-        let tick_width = y_ticks.iter().filter_map(|tick| tick.label.as_deref());
-        let tick_width = tick_width
-            .map(|text| font::width(text, SMALL))
-            .fold(0.0, f64::max);
-        let title_width = y_title.len() as f64 * AXIS_TITLE * 1.2;
-        let left = MARGIN + title_width + 10.0 + tick_width + 10.0;
+        let label_width = if at_edge { labels::width(&rough) } else { 0.0 };
+        let right = width - MARGIN - label_width.max(12.0);
+        let sides = |y: &Axis| {
+            let left = left_edge(&y.round_ticks(), &y_title);
+            (left, Axis::nominal(&grid, (left, right)))
+        };
+        // Markers at the axis that are large keep clear of its ticks: the lowest value stands higher.
+        let y = Axis::linear(range, (bottom, top));
+        let lowest = lowest(&places(series, &sides(&y).1, &y, right));
+        let y = Axis::linear(range, (bottom - (lowest - bottom - CLEAR).max(0.0), top));
+        let (left, x) = sides(&y);
         let labels = if at_edge {
-            label_heights(bottom)
+            edge_labels(y.at(range.0))
         } else {
             Vec::new()
         };
-        let right = width - MARGIN - labels::width(&labels).max(12.0);
-        let x = Axis::nominal(&grid, (left, right));
-        let diagonal = if grid.is_empty() {
-            Vec::new()
-        } else {
-            diagonal(&x, &y)
-        };
-
-        let (mut curves, mut levels) = places(series, &x, &y, right);
-        move_apart(&mut curves, (left, right));
-        move_levels_apart(&mut levels);
+        let claims = claims.iter().map(|claim| {
+            let pieces = claim.pieces(&x, &y, (left, right));
+            (claim.colour, pieces)
+        });
+        let claims = claims.collect();
+        let (curves, levels) = places(series, &x, &y, right);
         Self {
             options,
             title,
@@ -122,29 +130,51 @@ impl<'a> Figure<'a> {
             top,
             bottom,
             x_ticks: x.grid_ticks(&grid),
-            y_ticks,
+            y_ticks: y.round_ticks(),
             y_title,
             has_grid: !grid.is_empty(),
             ceilings: ceilings.iter().map(|&(value, _)| y.at(value)).collect(),
             x,
             curves,
             levels,
-            diagonal,
+            claims,
             labels,
             legend,
         }
     }
 }
 
-/// The first findings in lines of at most `width`, two a sentence.
-fn findings(sentences: &[String], width: f64) -> Vec<String> {
-    let (shown, more) = sentences.split_at(sentences.len().min(FINDINGS));
-    let mut lines: Vec<String> = shown
+/// Where the plot begins, right of the y axis's title and labels.
+fn left_edge(ticks: &[Tick], title: &[String]) -> f64 {
+    let widths = ticks
         .iter()
-        .flat_map(|sentence| font::wrap(sentence, SMALL, width, 2))
-        .collect();
-    if !more.is_empty() {
-        lines.push(format!("… and {} more in the table", more.len()));
+        .filter_map(|tick| tick.label.as_deref())
+        .map(|text| font::width(text, SMALL));
+    let title_width = title.len() as f64 * AXIS_TITLE * 1.2;
+    MARGIN + title_width + 10.0 + widths.fold(0.0, f64::max) + 10.0
+}
+
+/// How far down markers reach.
+fn lowest((curves, levels): &(Vec<Curve>, Vec<Level>)) -> f64 {
+    let on_curves = curves.iter().flat_map(|(_, places)| places);
+    let all = on_curves.chain(levels.iter().map(|(_, place)| place));
+    all.map(|place| place.lower + place.reach())
+        .fold(0.0, f64::max)
+}
+
+/// As many findings as have room, whole where they can be, in lines of at most `width`.
+fn findings(sentences: &[String], width: f64) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (shown, sentence) in sentences.iter().enumerate() {
+        let wrapped = font::wrap(sentence, SMALL, width, LINES);
+        let left = sentences.len() - shown;
+        // A line is kept to say that there are more, unless this is the last.
+        let room = FINDING_LINES - usize::from(left > 1);
+        if lines.len() + wrapped.len() > room {
+            lines.push(format!("… and {left} more: see the table"));
+            break;
+        }
+        lines.extend(wrapped);
     }
     lines
 }
@@ -164,9 +194,12 @@ fn y_title(options: &Options, length: f64) -> Vec<String> {
     }
 }
 
-/// The y values of the plot: all bounds and ceilings with some space above, and upper limits as far
-/// as they do not press the rest together.
-fn vertical_range<'a>(points: impl Iterator<Item = &'a Point> + Clone) -> (f64, f64) {
+/// The y values of the plot: all bounds and ceilings with some space above, and upper limits and claims
+/// as far as they do not press the rest together.
+fn vertical_range<'a>(
+    points: impl Iterator<Item = &'a Point> + Clone,
+    claims: &[Claim],
+) -> (f64, f64) {
     let ceilings = points.clone().map(|p| p.ceiling).filter(|c| c.is_finite());
     let bounds = points.clone().map(|p| p.lower);
     let least = bounds.clone().fold(0.0, f64::min);
@@ -174,7 +207,9 @@ fn vertical_range<'a>(points: impl Iterator<Item = &'a Point> + Clone) -> (f64, 
     let uppers = points
         .map(|p| p.upper)
         .filter(|&u| greatest == 0.0 && u.is_finite() || u <= 1.25 * greatest);
-    let held = uppers.fold(greatest, f64::max);
+    let claims = claims.iter().flat_map(Claim::values);
+    let claims = claims.filter(|&claim| claim <= 1.25 * greatest);
+    let held = uppers.chain(claims).fold(greatest, f64::max);
     let to = if held > 0.0 { held * 1.06 } else { 1.0 };
     (least * 1.06, to)
 }
@@ -210,91 +245,63 @@ fn edge_labels(series: &[Series], ceilings: &[(f64, String)], y: &Axis) -> Vec<L
     of_ceilings.chain(of_levels).collect()
 }
 
-/// What the legend explains.
-fn entries(
-    series: &[Series],
-    has_grid: bool,
-    diagonal_in_view: bool,
-    levels_too: bool,
-    has_ceilings: bool,
-) -> Vec<(Sample, String)> {
-    let listed = series.iter().enumerate().filter(|(_, series)| {
+/// The series that the legend lists: those on the grid, and the others, too, if no label names them.
+fn listed(series: &[Series], levels_too: bool) -> Vec<(Sample, String)> {
+    let shown = series.iter().enumerate().filter(|(_, series)| {
         !series.points.is_empty()
             && (levels_too || series.points.iter().any(|p| p.nominal.is_some()))
     });
-    let mut entries: Vec<(Sample, String)> = listed
+    shown
         .map(|(i, series)| (Sample::Series(Style::of(i)), series.label.clone()))
+        .collect()
+}
+
+/// What the legend says of all series: claims, ceilings, the verdicts that occur, and failures.
+fn signs(
+    series: &[Series],
+    claims: Vec<(Option<RGBColor>, String)>,
+    has_ceilings: bool,
+) -> Vec<(Sample, String)> {
+    let sample = |colour: Option<RGBColor>| colour.map_or(Sample::Note, Sample::Claim);
+    let mut entries: Vec<(Sample, String)> = claims
+        .into_iter()
+        .map(|(colour, text)| (sample(colour), text))
         .collect();
-    if has_grid {
-        let aside = if diagonal_in_view {
-            ""
-        } else {
-            " (out of view)"
-        };
-        entries.push((Sample::Diagonal, format!("empirical = nominal{aside}")));
-    }
     if has_ceilings {
-        entries.push((
-            Sample::Ceiling,
-            "ceiling: the most these trials can show".to_owned(),
-        ));
+        let text = "ceiling: the most these trials can show";
+        entries.push((Sample::Ceiling, text.to_owned()));
     }
-    let any = |verdict| {
-        series
-            .iter()
-            .flat_map(|s| &s.points)
-            .any(|p| p.verdict == verdict)
-    };
-    if any(Verdict::Violation) {
-        entries.push((
-            Sample::Violation,
-            "violation: bound above the claim".to_owned(),
-        ));
+    let mut verdicts: Vec<Sign> = Vec::new();
+    for point in series.iter().flat_map(|s| &s.points) {
+        let sign = Sign::of(point.verdict);
+        if !verdicts.contains(&sign) {
+            verdicts.push(sign);
+        }
     }
-    if any(Verdict::Saturated) {
-        entries.push((
-            Sample::Saturated,
-            "hollow: ceiling below the claim".to_owned(),
-        ));
+    entries.extend(
+        verdicts
+            .into_iter()
+            .map(|sign| (Sample::Verdict(sign), sign.text.to_owned())),
+    );
+    if series.iter().flat_map(|s| &s.points).any(|p| p.failed) {
+        entries.push((Sample::Failed, FAILED.to_owned()));
     }
-    if any(Verdict::Inconclusive) {
-        entries.push((
-            Sample::Saturated,
-            "hollow: inconclusive, most answers are missing".to_owned(),
-        ));
-    }
-    if entries.is_empty() && series.iter().all(|s| s.points.is_empty()) {
+    if series.iter().all(|s| s.points.is_empty()) {
         entries.push((Sample::Note, "no cells".to_owned()));
     }
     entries
 }
 
-/// The visible part of the line on which empirical and nominal ε are equal, if it is long enough
-/// to be seen; a curve on a logarithmic axis.
-fn diagonal(x: &Axis, y: &Axis) -> Vec<canvas::Point> {
-    const PIECES: u32 = 200;
-    let (low, high) = (x.range().0.max(y.range().0), x.range().1.min(y.range().1));
-    if low >= high || x.at(high) - x.at(low) < 12.0 {
-        return Vec::new();
-    }
-    let (start, end) = (x.at(low), x.at(high));
-    (0..=PIECES)
-        .map(|i| {
-            let at = start + (end - start) * f64::from(i) / f64::from(PIECES);
-            (at, y.at(x.value(at)))
-        })
-        .collect()
-}
-
-/// Curves with their points from left to right, and single levels.
+/// Curves with their points from left to right, and single levels; markers have their radii.
 fn places(series: &[Series], x: &Axis, y: &Axis, right: f64) -> (Vec<Curve>, Vec<Level>) {
     let place = |point: &Point, x: f64| Place {
         x,
         lower: y.at(point.lower),
         upper: y.at(point.upper.min(y.range().1)),
         cut: point.upper > y.range().1,
-        saturated: matches!(point.verdict, Verdict::Saturated | Verdict::Inconclusive),
-        violation: point.verdict == Verdict::Violation,
+        sign: Sign::of(point.verdict),
+        failed: point.failed,
+        radius: MARKER,
     };
     let mut curves = Vec::new();
     let mut levels = Vec::new();
@@ -311,5 +318,8 @@ fn places(series: &[Series], x: &Axis, y: &Axis, right: f64) -> (Vec<Curve>, Vec
             curves.push((Style::of(i), curve));
         }
     }
+    let on_levels = levels.iter_mut().map(|(_, place)| place);
+    let on_curves = curves.iter_mut().flat_map(|(_, places)| places);
+    nested::nest(on_levels.chain(on_curves).collect());
     (curves, levels)
 }

@@ -1,10 +1,14 @@
 //! What is what: the block of entries below the plot.
 
 use super::canvas::{Anchor, Canvas, Point, dashed};
-use super::curve;
+use super::curve::{self, Place};
 use super::font;
-use super::style::{CEILING_DASH, DIAGONAL_DASH, INK, LINE, REFERENCE, SMALL, SMALL_LINE, Style};
-use teda_core::Result;
+use super::sign::Sign;
+use super::style::{
+    CEILING_DASH, CLAIM_DASH, INK, LINE, MARKER, REFERENCE, SMALL, SMALL_LINE, Style,
+};
+use plotters::style::RGBColor;
+use teda_core::{Result, Verdict};
 
 /// Width of the sample before an entry's text, and the space between them.
 const SAMPLE: f64 = 46.0;
@@ -21,14 +25,14 @@ const LINES: usize = 3;
 pub enum Sample {
     /// A series.
     Series(Style),
-    /// The line on which empirical and nominal ε are equal.
-    Diagonal,
+    /// A claim.
+    Claim(RGBColor),
     /// A ceiling.
     Ceiling,
-    /// The ring around a violation.
-    Violation,
-    /// The hollow marker of a saturated point.
-    Saturated,
+    /// The marker of a verdict.
+    Verdict(Sign),
+    /// The broken ring of failed trials.
+    Failed,
     /// Nothing: the text stands alone.
     Note,
 }
@@ -41,9 +45,33 @@ pub struct Legend {
 }
 
 impl Legend {
-    /// Lays entries out in a block of `width` and at most `height` pixels. Where they need more,
-    /// their texts are cut to fewer lines, and at last entries are counted instead of shown.
-    pub fn new(entries: &[(Sample, String)], width: f64, height: f64) -> Self {
+    /// Lays `series` and what explains all of them (`signs`) out in a block of `width` and at most `height`
+    /// pixels. Where they need more, their texts are cut to fewer lines, and at last series are counted
+    /// instead of shown; signs always stand there.
+    pub fn new(
+        series: &[(Sample, String)],
+        signs: &[(Sample, String)],
+        width: f64,
+        height: f64,
+    ) -> Self {
+        let legend = Self::whole(&[series, signs].concat(), width, height);
+        let shorter = (0..series.len()).rev().map(|shown| {
+            let more = format!("… and {} more", series.len() - shown);
+            let entries = [&series[..shown], &[(Sample::Note, more)], signs].concat();
+            Self::whole(&entries, width, height)
+        });
+        let mut last = legend;
+        for shorter in shorter {
+            if last.height() <= height {
+                break;
+            }
+            last = shorter;
+        }
+        last
+    }
+
+    /// Lays all entries out, in as many lines as `height` has room for, but at least in one each.
+    fn whole(entries: &[(Sample, String)], width: f64, height: f64) -> Self {
         let columns = columns(entries, width);
         let limit = room(width, columns);
         let laid_out = |lines: usize| Self {
@@ -63,22 +91,7 @@ impl Legend {
                 legend = longer;
             }
         }
-        if legend.height() > height {
-            legend.cut(entries.len(), height);
-        }
         legend
-    }
-
-    /// Drops rows until the block has at most `height`, and says at its end how many entries of
-    /// `all` are not shown.
-    fn cut(&mut self, all: usize, height: f64) {
-        while self.height() > height && self.rows.len() > 1 {
-            self.rows.pop();
-        }
-        let shown: usize = self.rows.iter().map(Vec::len).sum::<usize>() - 1;
-        if let Some(entry) = self.rows.last_mut().and_then(|row| row.last_mut()) {
-            *entry = (Sample::Note, vec![format!("… and {} more", all - shown)]);
-        }
     }
 
     /// The height of the block.
@@ -133,15 +146,25 @@ fn columns(entries: &[(Sample, String)], width: f64) -> usize {
 fn draw_sample(canvas: &mut dyn Canvas, sample: Sample, at: Point) -> Result<()> {
     let line = [at, (at.0 + SAMPLE, at.1)];
     let middle = (at.0 + SAMPLE / 2.0, at.1);
+    let place = |sign, failed| Place {
+        x: middle.0,
+        lower: middle.1,
+        upper: middle.1,
+        cut: false,
+        sign,
+        failed,
+        radius: MARKER,
+    };
+    let plain = Sign::of(Verdict::Consistent);
     match sample {
         Sample::Series(style) => {
             curve::line(canvas, &line, &style)?;
-            curve::marker(canvas, middle, &style, false)
+            curve::marker(canvas, &place(plain, false), &style)
         }
-        Sample::Diagonal => dashed(canvas, &line, REFERENCE, LINE * 0.8, DIAGONAL_DASH),
+        Sample::Claim(colour) => dashed(canvas, &line, colour, LINE * 0.8, CLAIM_DASH),
         Sample::Ceiling => dashed(canvas, &line, REFERENCE, LINE * 0.8, CEILING_DASH),
-        Sample::Violation => curve::ring(canvas, middle),
-        Sample::Saturated => curve::marker(canvas, middle, &Style::ANY, true),
+        Sample::Verdict(sign) => curve::marker(canvas, &place(sign, false), &Style::ANY),
+        Sample::Failed => curve::rings(canvas, &place(plain, true)),
         Sample::Note => Ok(()),
     }
 }
@@ -160,17 +183,25 @@ mod tests {
     fn entries_take_columns_then_lines_then_are_counted() {
         font::register().unwrap();
         let rows = |legend: &Legend| -> Vec<usize> { legend.rows.iter().map(Vec::len).collect() };
-        let short = Legend::new(&entries(6, "short"), 1152.0, 300.0);
+        let short = Legend::new(&entries(6, "short"), &[], 1152.0, 300.0);
         assert_eq!(rows(&short), [4, 2]);
         let long = entries(8, &"long label ".repeat(12));
-        let roomy = Legend::new(&long, 1152.0, 300.0);
+        let roomy = Legend::new(&long, &[], 1152.0, 300.0);
         assert!(roomy.height() <= 300.0 && rows(&roomy) == [2; 4]);
-        let tight = Legend::new(&long, 1152.0, 100.0);
+        let tight = Legend::new(&long, &[], 1152.0, 100.0);
         assert!(tight.height() <= 100.0 && tight.rows.iter().flatten().all(|e| e.1.len() == 1));
-        let many = Legend::new(&entries(50, "short"), 1152.0, 100.0);
+        let signs = [
+            (Sample::Ceiling, "ceiling".to_owned()),
+            (Sample::Failed, "failed".to_owned()),
+        ];
+        let many = Legend::new(&entries(50, "short"), &signs, 1152.0, 100.0);
         assert!(many.height() <= 100.0);
-        let last = many.rows.last().and_then(|row| row.last()).unwrap();
-        assert_eq!(*last, (Sample::Note, vec!["… and 35 more".to_owned()]));
-        assert!(Legend::new(&[], 1152.0, 100.0).rows.is_empty());
+        let all = many.rows.concat();
+        let texts: Vec<&str> = all[13..].iter().map(|(_, lines)| &*lines[0]).collect();
+        assert_eq!(texts, ["… and 37 more", "ceiling", "failed"]);
+        // Signs stand there even where there is no room.
+        let none = Legend::new(&entries(50, "short"), &signs, 1152.0, 0.0);
+        assert_eq!(none.rows.concat().len(), 3);
+        assert!(Legend::new(&[], &[], 1152.0, 100.0).rows.is_empty());
     }
 }

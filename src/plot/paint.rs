@@ -5,8 +5,8 @@ use super::curve::{self, Place};
 use super::labels;
 use super::layout::Figure;
 use super::style::{
-    AXIS_TITLE, CEILING_DASH, DIAGONAL_DASH, FINDING_LINE, GRID, INK, LINE, MARGIN, MUTED,
-    REFERENCE, SIZE, SMALL, SUBTITLE, TITLE, WHITE,
+    AXIS_TITLE, CEILING_DASH, CLAIM_DASH, FINDING_LINE, GRID, INK, LINE, MARGIN, MUTED, REFERENCE,
+    SIZE, SMALL, SUBTITLE, TITLE, WHITE,
 };
 use teda_core::Result;
 
@@ -18,35 +18,38 @@ impl Figure<'_> {
         canvas.fill(&sheet, WHITE, 1.0)?;
         self.draw_titles(canvas)?;
         self.draw_grid(canvas)?;
+        // Below the lines, so that one at 0 is seen.
+        self.draw_axes(canvas)?;
         for (style, places) in &self.curves {
-            curve::band(canvas, places, style)?;
+            curve::band(canvas, places, style, &self.x)?;
         }
         for (style, place) in &self.levels {
-            curve::band(canvas, &self.across(place), style)?;
+            curve::band(canvas, &self.across(place), style, &self.x)?;
         }
         for &height in &self.ceilings {
             let line = [(self.left, height), (self.right, height)];
             dashed(canvas, &line, REFERENCE, LINE * 0.8, CEILING_DASH)?;
         }
-        dashed(canvas, &self.diagonal, REFERENCE, LINE * 0.8, DIAGONAL_DASH)?;
+        for (colour, pieces) in &self.claims {
+            for piece in pieces {
+                dashed(canvas, piece, *colour, LINE * 0.8, CLAIM_DASH)?;
+            }
+        }
         for (style, place) in &self.levels {
             let line = [(self.left, place.lower), (self.right, place.lower)];
             curve::line(canvas, &line, style)?;
         }
         for (style, places) in &self.curves {
             let line: Vec<canvas::Point> = places.iter().map(|p| (p.x, p.lower)).collect();
-            curve::line(canvas, &line, style)?;
+            curve::line(canvas, &self.x.joined(&line), style)?;
         }
-        self.draw_axes(canvas)?;
         for (style, place) in &self.levels {
-            curve::markers(canvas, &[*place], style)?;
-            curve::rings(canvas, &[*place])?;
+            curve::marker(canvas, place, style)?;
         }
         for (style, places) in &self.curves {
-            curve::markers(canvas, places, style)?;
-        }
-        for (_, places) in &self.curves {
-            curve::rings(canvas, places)?;
+            for place in places {
+                curve::marker(canvas, place, style)?;
+            }
         }
         labels::draw(
             canvas,

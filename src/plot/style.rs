@@ -38,8 +38,8 @@ pub const WHITE: RGBColor = RGBColor(0xFF, 0xFF, 0xFF);
 /// The ring around a violation.
 pub const ALARM: RGBColor = RGBColor(0xC0, 0x00, 0x20);
 
-/// Dash of the line on which empirical and nominal ε are equal.
-pub const DIAGONAL_DASH: &[f64] = &[10.0, 6.0];
+/// Dash of a claim.
+pub const CLAIM_DASH: &[f64] = &[10.0, 6.0];
 /// Dash of a ceiling.
 pub const CEILING_DASH: &[f64] = &[2.0, 5.0];
 
