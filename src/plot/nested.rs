@@ -35,10 +35,10 @@ pub fn nest(mut places: Vec<&mut Place>) {
     let deepest = depths.iter().copied().max().unwrap_or(0).max(1);
     let step = STEP.min(room / f64::from(deepest));
     for i in (0..places.len()).rev() {
-        // One beside what covers it need not be around it: its far side shows.
+        // One beside what covers it need not be as wide around it: its far side shows more.
         let reach = covering[i]
             .iter()
-            .map(|&j| places[j].reach() + step - distance(places[j], places[i]));
+            .map(|&j| places[j].reach() + step - distance(places[j], places[i]) / 2.0);
         places[i].radius = reach.fold(MARKER, f64::max);
     }
 }
