@@ -247,7 +247,7 @@ mod tests {
         let say = |empirical, claim, verdict| of(&cell(empirical, claim, verdict), verdict);
         assert_eq!(
             say(3.1149, Some(2.0), Verdict::Violation),
-            "at 99 % confidence krr (nominal ε = 2) leaks at least ε = 3.114 between some pair of these texts; it claims 2"
+            "at 99 % confidence krr (nominal ε = 2) leaks at least ε = 3.114 by the embedding attack between some pair of these texts; it claims 2"
         );
         assert!(say(1.5, Some(2.0), Verdict::Consistent).contains("within the 2 that it claims"));
         assert!(say(0.0, Some(2.0), Verdict::Consistent).contains("does not prove its claim of 2"));
