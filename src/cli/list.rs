@@ -75,10 +75,11 @@ fn list_mechanisms() -> String {
 fn list_attacks() -> String {
     let mut overview = table(["attack", "needs", "what it does", "source"]);
     for entry in teda_attacks::registry::ALL {
-        let needs = match (entry.judge, entry.likelihoods) {
-            (true, _) => "--judge",
-            (false, true) => "likelihoods",
-            (false, false) => "-",
+        let needs = match (entry.judge, entry.likelihoods, entry.learns()) {
+            (true, ..) => "--judge",
+            (_, true, _) => "likelihoods",
+            (.., true) => "first trials",
+            _ => "-",
         };
         overview.add_row([entry.name, needs, entry.summary, entry.source]);
     }

@@ -63,6 +63,32 @@ fn an_attack_says_the_same_of_rows_as_of_a_run() {
     assert_eq!(cells(&s, "two-forced"), cells(&s, "all-forced"));
 }
 
+/// A run of a version that knew neither series nor their seeds.
+#[test]
+fn attacks_are_put_to_older_runs() {
+    let s = Sandbox::new();
+    audit(&s, "old", "embedding,random", &[]);
+    let before = cells(&s, "old");
+    let path = s.path("old/manifest.json");
+    let mut manifest: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    manifest.as_object_mut().unwrap().remove("guesses_sha256");
+    manifest["config"].as_object_mut().unwrap().remove("pairs");
+    for cell in manifest["cells"].as_array_mut().unwrap() {
+        for field in ["series", "seed", "trained", "explored"] {
+            cell.as_object_mut().unwrap().remove(field);
+        }
+    }
+    std::fs::write(&path, manifest.to_string()).unwrap();
+    s.stdout(&["report", "old", "--out", "same"]);
+    assert_eq!(cells(&s, "same"), before);
+    s.stdout(&["report", "old", "--attack", "learned,length", "--out", "new"]);
+    let found = cells(&s, "new");
+    assert_eq!(found.len(), 4);
+    assert!(number(&found[0], "empirical_epsilon") > 1.5, "{}", found[0]);
+    assert_eq!(number(&found[2], "empirical_epsilon"), 0.0);
+}
+
 #[test]
 fn what_learned_is_not_counted_and_says_what_it_goes_by() {
     let s = Sandbox::new();
