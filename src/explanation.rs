@@ -97,7 +97,7 @@ fn assurance(cell: &Cell) -> String {
         "certificate" if cell.delta == 0.0 => "for certain".to_owned(),
         "joint-beta" => format!("with {percent} % posterior probability (which is no confidence)"),
         _ if cell.choices > 1 => format!(
-            "at {percent} % confidence, having chosen among {} cells,",
+            "at {percent} % confidence (chosen among {0} cells: alpha/{0})",
             cell.choices
         ),
         _ => format!("at {percent} % confidence"),

@@ -84,9 +84,9 @@ fn other_failures(cells: &[Cell]) -> String {
 
 /// What the verdicts say: of each mechanism and verdict, the cell that shows most, with what its attack learned.
 fn sentences(cells: &[Cell]) -> String {
-    let mut text = String::new();
+    let mut text = "\n".to_owned();
     for cell in &explanation::telling(cells) {
-        text += &format!("\n{}\n", explanation::with_verdict(cell));
+        text += &format!("{}\n", explanation::with_verdict(cell));
         text.extend(explanation::signs(cell, SIGNS).map(|signs| format!("  {signs}\n")));
         let warning = cell.candidates.as_ref().and_then(variety::warning);
         text.extend(warning.map(|warning| format!("  warning: {warning}\n")));

@@ -62,7 +62,7 @@ pub struct Arguments {
     /// trials and is judged on the others), embedding, and likelihood-ratio where the mechanism knows exactly how
     /// likely its releases are. learned:share=S,most=N sets how many trials it learns from
     #[arg(long, value_name = "NAME,…", default_value = AUTO)]
-    attack: String,
+    attack: Vec<String>,
     /// Candidates a trial
     #[arg(long, value_name = "K,…", value_delimiter = ',', default_value = "2")]
     k: Vec<usize>,
@@ -455,7 +455,7 @@ impl Arguments {
             (None, None) => TRIALS,
         };
         Ok(Config {
-            attacks: Choice::split(&self.attack),
+            attacks: self.attack.iter().flat_map(|list| Choice::split(list)).collect(),
             ks: self.k.clone(),
             lambdas,
             neighbours: self.neighbours.into(),
