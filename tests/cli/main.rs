@@ -8,6 +8,7 @@ mod goldens;
 mod inputs;
 mod judges;
 mod laws;
+mod leaks;
 mod models;
 mod outside;
 mod recorded;
