@@ -27,12 +27,15 @@ const ALPHAS: [f64; 2] = [0.05, 0.01];
 /// A p-value below this is no accident.
 const ALARM: f64 = 1e-4;
 
+/// What becomes of a text under some coins.
+type Release = dyn Fn(&str, Seed) -> String + Send + Sync;
+
 /// A mechanism of known ε over some texts.
 struct Subject {
     name: &'static str,
     epsilon: f64,
     context: teda_attacks::Context,
-    release: Box<dyn Fn(&str, Seed) -> String + Send + Sync>,
+    release: Box<Release>,
 }
 
 /// `number` words that say nothing.
