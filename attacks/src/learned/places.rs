@@ -25,6 +25,12 @@ impl Places {
             "",
             entry.clamp(-1e6, 1e6),
         );
+        // ln of the ratio of two Laplace densities one apart is linear between them and flat beyond.
+        sheet.put(
+            "the release's number at the candidate's place in the data set, cut to 0 and 1{}",
+            "",
+            entry.clamp(0.0, 1.0),
+        );
         sheet.evidence(
             "the release's number at the candidate's place in the data set is above one half{}",
             "",
