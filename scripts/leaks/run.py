@@ -6,8 +6,8 @@
 
 Every broken mechanism is audited once, with 10,000 trials (100,000 for one leak in 500); every sound twin with 700
 trials, the fewest that the attack 'learned' takes, under as many seeds. WORK keeps the outcome of each audit, so an
-interrupted run goes on where it was; the table says how many audits it counts. 200 seeds took 40 minutes or less on 2
-quiet cores.
+interrupted run goes on where it was; with fewer seeds the table counts those alone. A sound audit takes about half a
+second of one core, so 200 seeds should take a quarter of an hour on 2 quiet cores.
 """
 
 import argparse
