@@ -46,7 +46,9 @@ impl Choice {
                     "attack '{text}': '{name}' has no options"
                 )));
             }
-            training.set(option).map_err(|e| e.context(format!("attack '{text}'")))?;
+            training
+                .set(option)
+                .map_err(|e| e.context(format!("attack '{text}'")))?;
         }
         Ok(Self { entry, training })
     }
@@ -150,7 +152,11 @@ mod tests {
         assert_eq!(Choice::parse("random").unwrap().to_string(), "random");
         assert_eq!(Choice::parse("random").unwrap().learns_from(7).unwrap(), 0);
         let refused = |text: &str| Choice::parse(text).map(|c| c.to_string()).unwrap_err();
-        assert!(refused("random:share=0.5").to_string().contains("has no options"));
+        assert!(
+            refused("random:share=0.5")
+                .to_string()
+                .contains("has no options")
+        );
         assert!(refused("rnadom").to_string().contains("rnadom"));
     }
 }

@@ -455,7 +455,11 @@ impl Arguments {
             (None, None) => TRIALS,
         };
         Ok(Config {
-            attacks: self.attack.iter().flat_map(|list| Choice::split(list)).collect(),
+            attacks: self
+                .attack
+                .iter()
+                .flat_map(|list| Choice::split(list))
+                .collect(),
             ks: self.k.clone(),
             lambdas,
             neighbours: self.neighbours.into(),

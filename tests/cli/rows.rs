@@ -82,7 +82,14 @@ fn attacks_are_put_to_older_runs() {
     std::fs::write(&path, manifest.to_string()).unwrap();
     s.stdout(&["report", "old", "--out", "same"]);
     assert_eq!(cells(&s, "same"), before);
-    s.stdout(&["report", "old", "--attack", "learned,length", "--out", "new"]);
+    s.stdout(&[
+        "report",
+        "old",
+        "--attack",
+        "learned,length",
+        "--out",
+        "new",
+    ]);
     let found = cells(&s, "new");
     assert_eq!(found.len(), 4);
     assert!(number(&found[0], "empirical_epsilon") > 1.5, "{}", found[0]);
