@@ -71,7 +71,10 @@ fn audit(kind: &str, form: &str, data: &str, trials: u64, seed: u64) -> Vec<serd
         "400",
     ];
     let claim = ["--epsilon", "1", "--claim", "neighbours=any-texts"];
-    let how = ["--lambda", "0", "--trials", &trials, "--seed", &seed];
+    // The default attacks, which other tests leave out.
+    let how = [
+        "--attack", "auto", "--lambda", "0", "--trials", &trials, "--seed", &seed,
+    ];
     let shown = ["--processes", "1", "--format", "json", "--quiet"];
     let mut command = sandbox.command(&[&what[..], &claim, &how, &shown].concat());
     let path = std::env::var_os("PATH").unwrap_or_default();
