@@ -75,7 +75,10 @@ fn judge_cell(counted: &Counted, witness: Option<Witness>) -> Result<Cell> {
         choices: count.choices,
         chosen_epsilon: Some(count.chosen_epsilon()),
         signs: plan.signs.clone(),
-        candidates: count.variety.summary(),
+        // A hunt ends with one set on purpose.
+        candidates: (plan.explored == 0)
+            .then(|| count.variety.summary())
+            .flatten(),
     };
     // By itself a cell was chosen among none.
     let alone = Cell {

@@ -195,7 +195,7 @@ pub fn threshold(
 }
 
 /// The same, where the margins of the tuning come from other models than those of the further trials: such margins
-/// are alike and never equal. So of all thresholds that promise nearly the most ([`NEARLY`]) it is the one that takes
+/// are alike and never equal. So of all thresholds that promise nearly the most (95 % of it) it is the one that takes
 /// most guesses, and it lies just above the next margin of the tuning, which it leaves out.
 ///
 /// # Errors
