@@ -110,11 +110,10 @@ fn learn(
 #[must_use]
 pub fn rows_of(cells: &[CellPlan], cell: usize) -> usize {
     let series = cells[cell].series;
-    let same = |other: &&usize| cells[**other].series == series;
-    let all: Vec<usize> = (0..cells.len()).collect();
-    let of_series: Vec<usize> = all.iter().filter(same).copied().collect();
-    let guesses = |other: &&usize| !cells[**other].is_deferred();
-    *of_series.iter().find(guesses).unwrap_or(&of_series[0])
+    let mut of_series = (0..cells.len()).filter(|other| cells[*other].series == series);
+    let first = of_series.clone().next();
+    let guesses = of_series.find(|other| !cells[*other].is_deferred());
+    guesses.or(first).unwrap_or(cell)
 }
 
 /// Writes the cells as JSON, CSV and pictures.
