@@ -33,9 +33,14 @@ impl Without {
         (0..Self::ALL).filter(|set| set.count_ones() <= 2).map(Self)
     }
 
+    /// Whether this fold is left out.
+    pub(super) fn has(self, fold: usize) -> bool {
+        self.0 >> fold & 1 == 1
+    }
+
     /// The sum over the other folds.
     pub(super) fn sum(self, counts: &[u32; FOLDS]) -> u32 {
-        let kept = (0..FOLDS).filter(|fold| self.0 >> fold & 1 == 0);
+        let kept = (0..FOLDS).filter(|fold| !self.has(*fold));
         kept.map(|fold| counts[fold]).sum()
     }
 }

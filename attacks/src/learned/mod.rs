@@ -17,7 +17,7 @@
 //! - the number or bit at v's place, where the release has one for each text of the data set ([`places`]);
 //! - without a release, what v is like, since a mechanism may fail on some texts more often than on others;
 //! - how like the release is to those that were seen of v, where v was the secret before ([`seen`]);
-//! - the worth of the most telling single sign ([`telling`]).
+//! - the worth of the first telling sign of a list that points anywhere ([`telling`]).
 //!
 //! # Fitting
 //! Numbers are divided by their standard deviation; w maximises Σ ln P(secret) − ½λ|w|² ([`logit`]). The
@@ -220,7 +220,7 @@ impl Learner for Learned {
             .map(|example| place(example)[best].clone())
             .collect();
         let model = lesson.models(None, &PENALTIES).swap_remove(best);
-        let signs = self.signs(&model);
+        let signs = self.signs(&model, &lesson.counted.telling);
         let attack = Judge {
             features: self.features.clone(),
             counted: lesson.counted,
@@ -261,10 +261,10 @@ fn check(examples: &[Example<'_>]) -> Result<usize> {
 }
 
 impl Learned {
-    fn signs(&self, model: &Model) -> Vec<Sign> {
+    fn signs(&self, model: &Model, telling: &Telling) -> Vec<Sign> {
         let mut names = self.features.names().to_vec();
         names.extend(seen::names());
-        names.push(telling::name());
+        names.push(telling.name(self.features.names()));
         let told = model.weights().into_iter().take(TOLD);
         told.map(|(column, weight)| Sign {
             words: names[column].words.clone(),

@@ -1,19 +1,23 @@
-//! The single most telling sign, so that a rare leak is not drowned by the sum of many weak ones.
+//! A list of telling signs, so that a rare leak is not drowned by the sum of many weak ones.
 //!
 //! # Definition
 //! A sign is a number of the sheet, a direction and a threshold: it points at the candidate whose number is highest (or
 //! lowest) of all, where it is so by more than the threshold: 0, and the 50th, 90th and 99th percentile of what lies
 //! between the first and the second. Of n examples in which it points, it points at the secret in h; its worth is
-//! ln((k − 1) p / (1 − p)) with p Wilson's lower limit of h in n, or 0 where that is below 1: at 3 standard deviations, since there are
-//! some thousand such signs, but at 1.5 where the sign is a piece of evidence by itself ("the release is the candidate"). A
-//! candidate's value is the worth of the best sign that points at it.
+//! ln((k − 1) p / (1 − p)) with p Wilson's lower limit of h in n: at 3 standard deviations, since there are
+//! some thousand such signs, but at 2 where the sign is a piece of evidence by itself ("the release is the candidate").
+//!
+//! The list begins with the sign of the greatest worth, goes on with the one of the greatest worth on the examples in
+//! which no sign before it points, and ends where none is worth 1, or after ten. A candidate's value is the worth of the
+//! first sign that points anywhere, if it points at this candidate, else 0. So a sign that is there whenever a better
+//! one is lives by what it adds: "both end with the same word" is not believed because copies do.
 //!
 //! # Source
-//! The limit: Wilson (1927). The rest: ours.
+//! Decision lists: Rivest (1987). The limit: Wilson (1927). The signs: ours.
 
 use rayon::prelude::*;
 
-use super::folds::{FOLDS, Without, fold};
+use super::folds::{Without, fold};
 use super::sheet::{Name, Sheet};
 
 /// Percentiles of the gaps that are thresholds, beside 0.
@@ -21,30 +25,41 @@ const PERCENTILES: [usize; 3] = [50, 90, 99];
 /// Standard deviations by which an observed share is lowered …
 const CAUTION: f64 = 3.0;
 /// … and that of a sign which is a piece of evidence by itself.
-const EASE: f64 = 1.5;
-
+const EASE: f64 = 2.0;
 /// The least worth that counts: weaker signs are added up better than looked at alone.
 const LEAST: f64 = 1.0;
+/// Signs of a list, at most.
+const MOST: usize = 10;
 
-/// What was counted of each sign.
+/// What was found on examples.
 pub(super) struct Telling {
     k: usize,
-    /// By number and direction.
-    signs: Vec<Signs>,
+    /// By set of folds left out.
+    lists: Vec<Vec<Rule>>,
 }
 
-/// The signs of one number in one direction.
-struct Signs {
+/// A sign with its worth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Rule {
     column: usize,
     /// 1 for the highest, −1 for the lowest.
     direction: f32,
-    /// Ascending.
-    thresholds: Vec<f32>,
-    /// By set of folds left out, the worth of the best sign up to each threshold.
-    worth: Vec<Vec<f32>>,
+    threshold: f32,
+    worth: f32,
 }
 
-/// Which candidate has the highest number, and by how much; none where several have.
+/// A number in one direction, and where it points in each example.
+struct Pointer {
+    column: usize,
+    direction: f32,
+    caution: f64,
+    /// Ascending.
+    thresholds: Vec<f32>,
+    /// By example: above how many thresholds it points, and whether at the secret.
+    points: Vec<(u8, bool)>,
+}
+
+/// Which candidate has the highest number, and by how much; by nothing where several have.
 fn pointed(choices: &[f32], k: usize, column: usize, direction: f32) -> (usize, f32) {
     let width = choices.len() / k;
     let (mut place, mut best, mut second) = (0, f32::NEG_INFINITY, f32::NEG_INFINITY);
@@ -60,51 +75,72 @@ fn pointed(choices: &[f32], k: usize, column: usize, direction: f32) -> (usize, 
 }
 
 impl Telling {
-    /// Counts on examples: the numbers of their candidates, `[k × width]`, and the place of the secret.
+    /// Finds signs in examples: the numbers of their candidates, `[k × width]`, and the place of the secret.
     pub(super) fn of(names: &[Name], examples: &[Vec<f32>], secrets: &[usize], k: usize) -> Self {
         let both: Vec<(usize, f32)> = (0..names.len())
-            .flat_map(|c| [(c, 1.0), (c, -1.0)])
+            .flat_map(|column| [(column, 1.0), (column, -1.0)])
             .collect();
-        let signs = both
+        let pointers: Vec<Pointer> = both
             .into_par_iter()
             .filter_map(|(column, direction)| {
-                let points = examples
-                    .iter()
-                    .map(|choices| pointed(choices, k, column, direction));
                 let plain = names[column].plain && direction > 0.0;
                 let caution = if plain { EASE } else { CAUTION };
-                Signs::of((column, direction), points, secrets, k, caution)
+                Pointer::of((column, direction), caution, examples, secrets, k)
             })
             .collect();
-        Self { k, signs }
+        let mut lists = vec![Vec::new(); Without::ALL];
+        let used: Vec<Without> = Without::used().collect();
+        let found: Vec<Vec<Rule>> = used
+            .par_iter()
+            .map(|without| list(&pointers, examples.len(), *without, k))
+            .collect();
+        for (without, list) in used.into_iter().zip(found) {
+            lists[without.place()] = list;
+        }
+        Self { k, lists }
+    }
+
+    /// What the number says, with the first sign of all examples; `names` are those of the numbers it was found in.
+    pub(super) fn name(&self, names: &[Name]) -> Name {
+        let mut own = name();
+        if let Some(first) = self.lists[Without::NOTHING.place()].first() {
+            let least = if first.direction > 0.0 {
+                ""
+            } else {
+                ", the least of"
+            };
+            own.words += &format!(" (first of them{least}: {})", names[first.column].words);
+        }
+        own
     }
 
     /// The value of each candidate, by the examples without some folds.
     pub(super) fn values(&self, choices: &[f32], without: Without) -> Vec<f32> {
-        let mut values = vec![0.0_f32; self.k];
-        for signs in &self.signs {
-            let (place, gap) = pointed(choices, self.k, signs.column, signs.direction);
-            let above = signs
-                .thresholds
-                .partition_point(|threshold| gap > *threshold);
-            if above > 0 {
-                values[place] = values[place].max(signs.worth[without.place()][above - 1]);
+        let mut values = vec![0.0; self.k];
+        for rule in &self.lists[without.place()] {
+            let (place, gap) = pointed(choices, self.k, rule.column, rule.direction);
+            if gap > rule.threshold {
+                values[place] = rule.worth;
+                break;
             }
         }
         values
     }
 }
 
-impl Signs {
+impl Pointer {
     /// None where the number never points.
     fn of(
         (column, direction): (usize, f32),
-        points: impl Iterator<Item = (usize, f32)>,
+        caution: f64,
+        examples: &[Vec<f32>],
         secrets: &[usize],
         k: usize,
-        caution: f64,
     ) -> Option<Self> {
-        let points: Vec<(usize, f32)> = points.collect();
+        let points: Vec<(usize, f32)> = examples
+            .iter()
+            .map(|choices| pointed(choices, k, column, direction))
+            .collect();
         let mut gaps: Vec<f32> = points
             .iter()
             .map(|point| point.1)
@@ -115,57 +151,111 @@ impl Signs {
         let mut thresholds = vec![0.0];
         thresholds.extend(PERCENTILES.map(|percent| gaps[last * percent / 100]));
         thresholds.dedup();
-        // [thresholds][folds]: pointed, and at the secret.
-        let mut counts = vec![([0_u32; FOLDS], [0_u32; FOLDS]); thresholds.len()];
-        for (example, ((place, gap), secret)) in points.iter().zip(secrets).enumerate() {
-            let above = thresholds.partition_point(|threshold| gap > threshold);
-            for (pointed, right) in &mut counts[..above] {
-                pointed[fold(example)] += 1;
-                right[fold(example)] += u32::from(place == secret);
-            }
-        }
-        let mut all = vec![Vec::new(); Without::ALL];
-        for without in Without::used() {
-            let mut best = 0.0_f32;
-            let up_to = counts.iter().map(|(pointed, right)| {
-                best = best.max(worth(without.sum(right), without.sum(pointed), k, caution));
-                best
-            });
-            all[without.place()] = up_to.collect();
-        }
+        let above = |gap: f32| thresholds.partition_point(|threshold| gap > *threshold);
+        let points = points
+            .into_iter()
+            .zip(secrets)
+            .map(|((place, gap), secret)| (above(gap) as u8, place == *secret))
+            .collect();
         Some(Self {
             column,
             direction,
+            caution,
             thresholds,
-            worth: all,
+            points,
         })
     }
+
+    /// In how many of some examples it points beyond each number of thresholds, and in how many at the secret.
+    fn counts(&self, examples: &[usize]) -> [Count; PERCENTILES.len() + 2] {
+        let mut counts = [Count::default(); PERCENTILES.len() + 2];
+        for example in examples {
+            let (above, right) = self.points[*example];
+            counts[usize::from(above)].pointed += 1;
+            counts[usize::from(above)].right += u32::from(right);
+        }
+        for above in (1..self.thresholds.len()).rev() {
+            let higher = counts[above + 1];
+            counts[above].pointed += higher.pointed;
+            counts[above].right += higher.right;
+        }
+        counts
+    }
+}
+
+/// Examples in which a sign points, and those of them in which it points at the secret.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Count {
+    pointed: u32,
+    right: u32,
+}
+
+/// A pointer beyond so many of its thresholds, with what it is worth in the examples that are left.
+struct Candidate<'a> {
+    pointer: &'a Pointer,
+    above: usize,
+    worth: f64,
+}
+
+/// The sign that is worth most in some examples, the first of equal ones.
+fn best<'a>(pointers: &'a [Pointer], examples: &[usize], k: usize) -> Option<Candidate<'a>> {
+    let mut best: Option<Candidate<'a>> = None;
+    for pointer in pointers {
+        let counts = pointer.counts(examples);
+        for above in 1..=pointer.thresholds.len() {
+            let worth = worth(counts[above], k, pointer.caution);
+            if best.as_ref().is_none_or(|best| worth > best.worth) {
+                best = Some(Candidate {
+                    pointer,
+                    above,
+                    worth,
+                });
+            }
+        }
+    }
+    best
+}
+
+/// The list by the examples without some folds.
+fn list(pointers: &[Pointer], examples: usize, without: Without, k: usize) -> Vec<Rule> {
+    let mut left: Vec<usize> = (0..examples)
+        .filter(|example| !without.has(fold(*example)))
+        .collect();
+    let mut rules = Vec::new();
+    while rules.len() < MOST
+        && let Some(best) = best(pointers, &left, k)
+        && best.worth >= LEAST
+    {
+        rules.push(Rule {
+            column: best.pointer.column,
+            direction: best.pointer.direction,
+            threshold: best.pointer.thresholds[best.above - 1],
+            worth: best.worth as f32,
+        });
+        left.retain(|e| usize::from(best.pointer.points[*e].0) < best.above);
+    }
+    rules
 }
 
 /// What the number says.
 pub(super) fn name() -> Name {
     let mut sheet = Sheet::named();
-    sheet.put(
-        "the most telling single sign points at the candidate{}",
-        "",
-        0.0,
-    );
+    sheet.put("a telling sign points at the candidate{}", "", 0.0);
     sheet.names().remove(0)
 }
 
-/// ln of the odds that a sign points at the secret, over those of chance; cautious, and at least 0.
-fn worth(right: u32, pointed: u32, k: usize, caution: f64) -> f32 {
+/// ln of the odds that a sign points at the secret, over those of chance; cautious. −∞ where it never pointed.
+fn worth(count: Count, k: usize, caution: f64) -> f64 {
+    let Count { pointed, right } = count;
     if pointed == 0 {
-        return 0.0;
+        return f64::NEG_INFINITY;
     }
     let (n, z) = (f64::from(pointed), caution * caution);
     let share = f64::from(right) / n;
     let middle = share + z / (2.0 * n);
     let spread = caution * (share * (1.0 - share) / n + z / (4.0 * n * n)).sqrt();
     let low = (middle - spread) / (1.0 + z / n);
-    let odds = (k as f64 - 1.0) * low / (1.0 - low);
-    let worth = odds.ln();
-    if worth >= LEAST { worth as f32 } else { 0.0 }
+    ((k as f64 - 1.0) * low / (1.0 - low)).ln()
 }
 
 #[cfg(test)]
@@ -174,12 +264,11 @@ mod tests {
 
     #[test]
     fn a_sign_is_worth_what_it_showed_and_no_more() {
-        assert_eq!(
-            worth(0, 0, 2, 3.0) + worth(5, 10, 2, 3.0) + worth(3, 3, 2, 3.0),
-            0.0
-        );
-        assert!((worth(1_000, 1_000, 2, 3.0) - (1_000.0_f32 / 9.0).ln()).abs() < 1e-3);
-        assert!(worth(900, 1_000, 16, 3.0) > worth(900, 1_000, 2, 3.0));
+        let of = |right, pointed, k| worth(Count { pointed, right }, k, CAUTION);
+        assert_eq!(of(0, 0, 2), f64::NEG_INFINITY);
+        assert!(of(5, 10, 2) < LEAST && of(3, 3, 2) < LEAST);
+        assert!((of(1_000, 1_000, 2) - (1_000.0_f64 / 9.0).ln()).abs() < 1e-6);
+        assert!(of(900, 1_000, 16) > of(900, 1_000, 2));
     }
 
     #[test]
@@ -208,5 +297,28 @@ mod tests {
         let none = telling.values(&[1.0, 0.0], Without::NOTHING.and(0));
         assert_eq!(none, [0.0, 0.0]);
         assert_eq!(telling.values(&[1.0, 1.0], Without::NOTHING), [0.0, 0.0]);
+    }
+
+    /// Copies have both signs; in ten others the second stands alone, and points at the secret in eight.
+    #[test]
+    fn a_sign_that_is_there_with_a_better_one_lives_by_what_it_adds() {
+        let evidence = Name {
+            plain: true,
+            ..name()
+        };
+        let names = [evidence.clone(), evidence];
+        let examples: Vec<Vec<f32>> = (0..500)
+            .map(|i| match i {
+                0..40 => vec![1.0, 1.0, 0.0, 0.0],
+                40..48 => vec![0.0, 1.0, 0.0, 0.0],
+                48..50 => vec![0.0, 0.0, 0.0, 1.0],
+                _ => vec![0.0; 4],
+            })
+            .collect();
+        let telling = Telling::of(&names, &examples, &[0; 500], 2);
+        let copied = telling.values(&[1.0, 1.0, 0.0, 0.0], Without::NOTHING);
+        assert!(copied[0] > 2.0 && copied[1] == 0.0, "{copied:?}");
+        let alone = telling.values(&[0.0, 1.0, 0.0, 0.0], Without::NOTHING);
+        assert_eq!(alone, [0.0, 0.0]);
     }
 }

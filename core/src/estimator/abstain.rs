@@ -19,8 +19,8 @@
 //!
 //! # Deviations
 //! The first fifth of the trials, 100,000 at most, chooses τ. Of an attack that learns, the trials that it learned
-//! from choose τ, by the guesses of models that were fitted without them, and all others are counted; τ is then
-//! the least at which the expected bound is within a twentieth of the largest.
+//! from choose τ, by the guesses of models that were fitted without them, and all others are counted; τ then lies in
+//! the middle of the widest gap between two margins at which the expected bound is within a twentieth of the largest.
 //!
 //! # Errors
 //! Failed, where a margin is NaN.
@@ -195,8 +195,9 @@ pub fn threshold(
 }
 
 /// The same, where the margins of the tuning come from other models than those of the further trials: such margins
-/// are alike and never equal. So of all thresholds that promise nearly the most (95 % of it) it is the one that takes
-/// most guesses, and it lies just above the next margin of the tuning, which it leaves out.
+/// are alike and never equal, and the best of many thresholds is partly luck. So of all thresholds that promise nearly
+/// the most (95 % of it) it is the one in the middle of the widest gap: between the last margin that it takes and the
+/// first that it leaves out, or 0 after the last. −∞ where nothing is promised.
 ///
 /// # Errors
 /// Failed, where a margin is NaN.
@@ -211,15 +212,21 @@ pub fn threshold_for_others(
     delta: f64,
 ) -> Result<f64> {
     let forecasts = forecasts(tuning, trials, k, level, delta)?;
-    let nearly = NEARLY * greatest(&forecasts);
-    let taken = forecasts
-        .iter()
-        .rposition(|(_, expected)| *expected >= nearly);
-    let left_out = taken.and_then(|taken| forecasts.get(taken + 1));
-    Ok(left_out.map_or(f64::NEG_INFINITY, |(margin, _)| margin.next_up()))
+    let most = greatest(&forecasts);
+    let mut widest = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+    if most > 0.0 {
+        for (place, (margin, expected)) in forecasts.iter().enumerate() {
+            let next = forecasts.get(place + 1).map_or(0.0, |next| next.0);
+            // Of equal gaps the one that takes more guesses.
+            if *expected >= NEARLY * most && margin - next >= widest.0 {
+                widest = (margin - next, f64::midpoint(*margin, next));
+            }
+        }
+    }
+    Ok(widest.1)
 }
 
-/// What is nearly as good as the best: the best of many is partly luck.
+/// What is nearly as good as the best.
 const NEARLY: f64 = 0.95;
 
 /// The distinct margins of the tuning, the greatest first, each with the bound that is expected if all guesses from
@@ -412,7 +419,7 @@ mod tests {
         let alike = |i: u32| 1.0 + f64::from(i % 7) * 1e-3;
         let tuning: Vec<(f64, bool)> = (0..3_000).map(|i| (alike(i), i % 4 != 0)).collect();
         let chosen = threshold_for_others(&tuning, 3_000, 2, level(), 0.0).unwrap();
-        assert_eq!(chosen, f64::NEG_INFINITY);
+        assert_eq!(chosen, 0.5);
         // Half of the guesses are sure, and the others coin flips.
         let tuning: Vec<(f64, bool)> = (0..3_000)
             .map(|i| match i % 2 {
@@ -421,7 +428,7 @@ mod tests {
             })
             .collect();
         let chosen = threshold_for_others(&tuning, 3_000, 2, level(), 0.0).unwrap();
-        assert!(chosen > 1.0 && chosen < 4.9, "{chosen}");
+        assert!(chosen > 1.1 && chosen < 4.9, "{chosen}");
         assert_eq!(
             threshold_for_others(&[], 9, 2, level(), 0.0).unwrap(),
             f64::NEG_INFINITY
