@@ -1,17 +1,33 @@
-//! An attack as it is named: `embedding`, `learned:share=0.3,most=50000`.
+//! An attack as it is named, `embedding`, `learned:share=0.3,most=50000`, or as a program brings it.
 
 use std::fmt;
+use std::sync::Arc;
 
-use teda_core::{Error, Result};
+use teda_core::{Attack, Error, Learner, Result};
 
-use crate::registry::{Entry, entry};
+use crate::registry::{Build, Context, Entry, entry};
 
 /// An attack with its options.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Choice {
-    /// Its line in the registry.
-    pub entry: &'static Entry,
+    maker: Maker,
     training: Training,
+}
+
+/// Where an attack comes from.
+#[derive(Clone)]
+enum Maker {
+    Registered(&'static Entry),
+    Own(Arc<str>, Built),
+}
+
+/// An attack that is built.
+#[derive(Clone)]
+pub enum Built {
+    /// It scores from what it knows beforehand.
+    Scores(Arc<dyn Attack>),
+    /// It learns from the first trials of a series.
+    Learns(Arc<dyn Learner>),
 }
 
 /// How many trials an attack that learns learns from.
@@ -50,7 +66,61 @@ impl Choice {
                 .set(option)
                 .map_err(|e| e.context(format!("attack '{text}'")))?;
         }
-        Ok(Self { entry, training })
+        Ok(Self {
+            maker: Maker::Registered(entry),
+            training,
+        })
+    }
+
+    /// A program's own attack, under a name that no attack of the registry has.
+    ///
+    /// # Errors
+    /// Usage, for a name that the registry has, or one that is empty.
+    pub fn own(name: &str, attack: Built) -> Result<Self> {
+        if name.is_empty() || entry(name).is_ok() {
+            return Err(Error::usage(format!(
+                "the name '{name}' cannot be an attack's own: it is empty or another attack's"
+            )));
+        }
+        Ok(Self {
+            maker: Maker::Own(name.into(), attack),
+            training: TRAINING,
+        })
+    }
+
+    /// Whether it learns from the first trials of a series, and judges once all are there.
+    #[must_use]
+    pub fn learns(&self) -> bool {
+        match &self.maker {
+            Maker::Registered(entry) => entry.learns(),
+            Maker::Own(_, attack) => matches!(attack, Built::Learns(_)),
+        }
+    }
+
+    /// Whether it needs the mechanism's own likelihoods.
+    #[must_use]
+    pub fn needs_likelihoods(&self) -> bool {
+        matches!(&self.maker, Maker::Registered(entry) if entry.likelihoods)
+    }
+
+    /// Whether it needs a language model that judges.
+    #[must_use]
+    pub fn needs_judge(&self) -> bool {
+        matches!(&self.maker, Maker::Registered(entry) if entry.judge)
+    }
+
+    /// An instance.
+    ///
+    /// # Errors
+    /// Where the context lacks what it needs.
+    pub fn build(&self, context: &Context) -> Result<Built> {
+        Ok(match &self.maker {
+            Maker::Registered(entry) => match entry.build {
+                Build::Scores(build) => Built::Scores(build(context)?.into()),
+                Build::Learns(build) => Built::Learns(build(context)?.into()),
+            },
+            Maker::Own(_, attack) => attack.clone(),
+        })
     }
 
     /// The names in a list with commas between them, of which some stand between the options of one attack.
@@ -74,7 +144,7 @@ impl Choice {
     /// # Errors
     /// Usage, where they are too few to learn from, or none are left to judge.
     pub fn learns_from(&self, trials: u64) -> Result<u64> {
-        if !self.entry.learns() {
+        if !self.learns() {
             return Ok(0);
         }
         let Training { share, most } = self.training;
@@ -115,6 +185,18 @@ impl Training {
     }
 }
 
+impl PartialEq for Choice {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+impl fmt::Debug for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
 /// As it is named, without options that are the defaults.
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -126,7 +208,10 @@ impl fmt::Display for Choice {
         if most != TRAINING.most {
             options.push(format!("most={most}"));
         }
-        f.write_str(self.entry.name)?;
+        f.write_str(match &self.maker {
+            Maker::Registered(entry) => entry.name,
+            Maker::Own(name, _) => name,
+        })?;
         if !options.is_empty() {
             write!(f, ":{}", options.join(","))?;
         }

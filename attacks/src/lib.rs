@@ -13,6 +13,6 @@ mod text;
 #[cfg(test)]
 mod toy;
 
-pub use choice::Choice;
+pub use choice::{Built, Choice};
 pub use llm::Judge;
 pub use registry::{Build, Context, Entry};

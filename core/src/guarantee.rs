@@ -115,6 +115,18 @@ pub struct Guarantee {
 }
 
 impl Guarantee {
+    /// What somebody says of a mechanism: ε between any two texts, and δ = 0.
+    #[must_use]
+    pub fn claimed(epsilon: f64) -> Self {
+        Self {
+            epsilon,
+            delta: 0.0,
+            unit: Unit::Text,
+            neighbours: Neighbours::AnyTexts,
+            basis: Basis::Claimed,
+        }
+    }
+
     /// The claim between whole texts under `neighbours`, or `None` where nothing follows.
     ///
     /// With n = `lengths.longest` units, a per-unit claim composes to (nε, nδ). A one-token claim

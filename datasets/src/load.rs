@@ -61,6 +61,20 @@ pub struct Dataset {
     pub split: Option<String>,
 }
 
+impl Dataset {
+    /// The texts that a program has, under a name of its own.
+    ///
+    /// # Errors
+    /// Usage, for a text with a NUL, and where none is left.
+    pub fn of_texts(name: &str, texts: impl IntoIterator<Item = String>) -> Result<Self> {
+        let mut selection = Selection::new(&Request::default())?;
+        for (number, text) in (1..).zip(texts) {
+            selection.push(&text, Place::row(name, number))?;
+        }
+        selection.finish(name.to_owned(), None, None)
+    }
+}
+
 /// Loads the texts of `request`; `stdin` is read only if the source is `-`.
 ///
 /// # Errors

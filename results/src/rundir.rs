@@ -109,12 +109,13 @@ impl RunDir {
 /// Punctuation of the timestamp is dropped, other characters that some file system or shell minds
 /// become `_`, and a long list of mechanisms is cut to its beginning.
 #[must_use]
-pub fn run_name(created: &str, mechanisms: &[&str], dataset: &str) -> String {
+pub fn run_name<N: AsRef<str>>(created: &str, mechanisms: &[N], dataset: &str) -> String {
+    let mechanisms: Vec<&str> = mechanisms.iter().map(AsRef::as_ref).collect();
     let time: String = created
         .chars()
         .filter(|c| c.is_ascii_alphanumeric())
         .collect();
-    let shown = match mechanisms {
+    let shown = match &mechanisms[..] {
         [a, b, c, _, ..] => format!("{a}+{b}+{c}+{}-more", mechanisms.len() - 3),
         few => few.join("+"),
     };

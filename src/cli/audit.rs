@@ -1,28 +1,25 @@
 //! `teda audit`: the main job.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use teda::audit::config::{AUTO, Attacks, Config, EstimatorChoice, Keep};
+use teda::audit::pairs::Pairs;
+use teda::audit::plan::recorded;
+use teda::audit::progress::Progress;
+use teda::audit::run::{Ended, Prepared, resume};
+use teda::audit::source::{Claim, EXEC, Source};
+use teda::audit::stopping::Until;
+use teda::report::columns::{lines, table};
+use teda::report::finish;
 use teda_attacks::Choice;
-use teda_core::{Error, Neighbours, Result};
-use teda_datasets::Request;
+use teda_core::{Neighbours, Result};
 use teda_mechanisms::registry::{self, Kind};
-use teda_models::http::Budget;
 
 use super::Outcome;
-use super::output::{self, Format, print, table};
-use crate::config::{Config, Keep};
-use crate::hunt::Pairs;
-use crate::lineup::AUTO;
-use crate::models::Access;
-use crate::outside::{self, EXEC, RELEASES};
-use crate::recorded;
-use crate::run::{Ended, Pace, Prepared, resume};
-use crate::until::Until;
-use crate::warnings;
+use super::flags::{DataArguments, ModelArguments, PaceArguments, stop_on_interrupt};
+use super::output::{self, Format, print, warn};
+use super::progress::Terminal;
 
 /// Measures an empirical epsilon: who can tell which of k texts was rewritten?
 ///
@@ -121,7 +118,7 @@ pub struct Arguments {
     shard: Option<(u32, u32)>,
     /// What a run keeps of its trials; changes no result
     #[arg(long, value_enum, default_value = "rows")]
-    keep: Keep,
+    keep: Kept,
     /// Run directory; results/runs/TIME-MECHANISMS-DATASET when left out
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -164,187 +161,6 @@ const EXAMPLES: &str = "Examples:
   teda audit --mech privrewrite --preset paper --set tau=0.9 --epsilon 2 --format json
   teda audit --mech identity --shard 1/4 --out part1";
 
-/// Where the texts come from.
-#[derive(Args)]
-pub struct DataArguments {
-    /// Data sets: a shipped name (see `teda data list`), a file FILE.{jsonl,csv,tsv,parquet,txt} (or
-    /// .gz of it; FILE:COLUMN names the column), or - for standard input
-    #[arg(
-        long,
-        value_name = "NAME,…",
-        value_delimiter = ',',
-        default_value = "snips"
-    )]
-    dataset: Vec<String>,
-    /// Part of the data set; `all` for every part
-    #[arg(long, value_name = "NAME")]
-    split: Option<String>,
-    /// Only the first N distinct texts
-    #[arg(long, value_name = "N")]
-    limit: Option<usize>,
-    /// Only texts of at least N words
-    #[arg(long, value_name = "N")]
-    min_words: Option<usize>,
-    /// Only texts of at most N words
-    #[arg(long, value_name = "N")]
-    max_words: Option<usize>,
-}
-
-impl DataArguments {
-    /// One request a data set.
-    pub fn requests(&self) -> Vec<Request> {
-        self.dataset
-            .iter()
-            .map(|source| Request {
-                source: source.clone(),
-                split: self.split.clone(),
-                limit: self.limit,
-                min_words: self.min_words,
-                max_words: self.max_words,
-            })
-            .collect()
-    }
-}
-
-/// How mechanisms and models are set up.
-#[derive(Args)]
-pub struct ModelArguments {
-    /// Sets a mechanism's parameter (repeatable; see `teda list mechanisms`)
-    #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = parse_setting)]
-    pub set: Vec<(String, String)>,
-    /// A named set of parameter values, such as `paper`
-    #[arg(long, value_name = "NAME")]
-    pub preset: Option<String>,
-    /// Root of all randomness
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub seed: u64,
-    /// Sentence encoder: builtin, a model of `teda models list`, a repository of the hub, a path, or a
-    /// server (http://…/v1?model=NAME)
-    #[arg(long, value_name = "MODEL", default_value = "builtin")]
-    pub encoder: String,
-    /// Language model that mechanisms rewrite with: builtin (one that fills gaps and one that generates;
-    /// builtin:mask=SHARE,rounds=N for the former), a model of `teda models list` (:chat=no leaves its
-    /// chat template out), a repository of the hub, a path, or a server
-    #[arg(long, value_name = "MODEL", default_value = "builtin")]
-    pub llm: String,
-    #[command(flatten)]
-    access: AccessArguments,
-}
-
-/// How models are reached.
-#[derive(Args)]
-pub struct AccessArguments {
-    /// Fetches no models: what is not on this machine is an error
-    #[arg(long)]
-    offline: bool,
-    /// Memory for the keys and values of language models, in MiB; the tables of mechanisms such as em may
-    /// take a quarter of as much besides. Changes the speed and no result
-    #[arg(long, value_name = "MIB", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..))]
-    memory: u32,
-    /// Requests to servers at most, repeated ones included; the run can be resumed with more
-    #[arg(long, value_name = "N")]
-    max_requests: Option<u64>,
-    /// Tokens paid to servers at most, prompts included; the run can be resumed with more
-    #[arg(long, value_name = "N")]
-    max_tokens: Option<u64>,
-    /// Processes of a program (exec:…) at once; one a core when left out
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-    processes: Option<u16>,
-    /// Seconds that such a process may be silent, its start included
-    #[arg(long, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..))]
-    timeout: u32,
-}
-
-impl AccessArguments {
-    /// As the loader of models wants it.
-    pub fn access(&self, quiet: bool) -> Access {
-        let cores = rayon::current_num_threads();
-        outside::Pace {
-            processes: self.processes.map_or(cores, usize::from),
-            timeout: Duration::from_secs(self.timeout.into()),
-        }
-        .set();
-        Access {
-            offline: self.offline,
-            quiet,
-            memory: (self.memory as usize) << 20,
-            budget: Budget {
-                max_requests: self.max_requests,
-                max_tokens: self.max_tokens,
-            },
-        }
-    }
-}
-
-impl ModelArguments {
-    /// How models are reached.
-    pub fn access(&self, quiet: bool) -> Access {
-        self.access.access(quiet)
-    }
-
-    /// The configuration of an audit of these mechanisms, with the defaults of everything else.
-    pub fn config(
-        &self,
-        mechanisms: Vec<String>,
-        epsilons: Option<Vec<f64>>,
-        datasets: Vec<Request>,
-    ) -> Config {
-        Config {
-            mechanisms,
-            epsilons,
-            set: self.set.clone(),
-            preset: self.preset.clone(),
-            claim: None,
-            datasets,
-            attacks: vec![AUTO.into()],
-            ks: vec![2],
-            lambdas: vec![0.0],
-            neighbours: Neighbours::AnyTexts,
-            pairs: Pairs::Drawn,
-            trials: 1,
-            alpha: 0.01,
-            delta: 0.0,
-            estimator: AUTO.into(),
-            until: Until::Trials,
-            seed: self.seed,
-            llm: self.llm.clone(),
-            encoder: self.encoder.clone(),
-            judge: "auto".into(),
-            shard: None,
-            keep: Keep::Rows,
-        }
-    }
-}
-
-/// How fast trials are made.
-#[derive(Args)]
-pub struct PaceArguments {
-    #[command(flatten)]
-    pub speed: SpeedArguments,
-    /// Trials computed together; changes the speed and no result
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=100_000))]
-    pub batch: u64,
-}
-
-/// How many cores are used.
-#[derive(Args)]
-pub struct SpeedArguments {
-    /// Threads; changes the speed and no result. All cores when left out
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
-}
-
-impl SpeedArguments {
-    /// Sets up the thread pool of this process.
-    pub fn apply(&self) -> Result<()> {
-        let threads = self.threads.map_or(0, usize::from);
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build_global()
-            .map_err(|e| Error::failed(format!("cannot start threads: {e}")))
-    }
-}
-
 /// The relations that candidate sets can be drawn under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Relation {
@@ -363,6 +179,24 @@ impl From<Relation> for Neighbours {
     }
 }
 
+/// What can be kept of the trials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kept {
+    /// A row of each, in trials.parquet: it can be resumed, merged and judged again
+    Rows,
+    /// Their counts alone: for millions of trials a second of a protocol over few categories
+    Counts,
+}
+
+impl From<Kept> for Keep {
+    fn from(kept: Kept) -> Self {
+        match kept {
+            Kept::Rows => Self::Rows,
+            Kept::Counts => Self::Counts,
+        }
+    }
+}
+
 fn parse_shard(text: &str) -> std::result::Result<(u32, u32), String> {
     let wrong = || format!("'{text}' is no shard: write I/N, such as 1/4");
     let (part, parts) = text.split_once('/').ok_or_else(wrong)?;
@@ -373,25 +207,19 @@ fn parse_shard(text: &str) -> std::result::Result<(u32, u32), String> {
     }
 }
 
-fn parse_setting(text: &str) -> std::result::Result<(String, String), String> {
-    let (name, value) = text
-        .split_once('=')
-        .ok_or_else(|| format!("'{text}': write NAME=VALUE, such as tau=0.9"))?;
-    Ok((name.to_owned(), value.to_owned()))
-}
-
 impl Arguments {
     pub fn run(self) -> Result<Outcome> {
-        self.pace.speed.apply()?;
-        let interrupted = stop_on_interrupt()?;
-        let pace = Pace {
-            batch: self.pace.batch,
-            quiet: self.quiet,
-            interrupted: &interrupted,
-        };
+        let pool = self.pace.speed.pool()?;
+        pool.install(|| self.run_here())
+    }
+
+    fn run_here(&self) -> Result<Outcome> {
+        let stop = stop_on_interrupt()?;
+        let terminal = Terminal::new(self.quiet);
+        let control = self.pace.control(&stop, &terminal);
         let access = self.model.access(self.quiet);
         let ended = if let Some(directory) = &self.resume {
-            resume(directory, &access, &pace)?
+            resume(directory, &access, &control)?
         } else {
             let config = self.config()?;
             let trials = config.trials;
@@ -400,24 +228,19 @@ impl Arguments {
                 print(&dry_run(&prepared, trials)?)?;
                 return Ok(Outcome::Done);
             }
-            if !self.quiet {
-                prepared
-                    .plan
-                    .corpora
-                    .iter()
-                    .for_each(|corpus| eprintln!("{}", corpus.summary()));
-                prepared
-                    .plan
-                    .notes
-                    .iter()
-                    .for_each(|note| eprintln!("{note}"));
+            for corpus in &prepared.plan.corpora {
+                terminal.note(&corpus.summary());
             }
-            prepared.begin(self.out.as_deref(), &pace)?
+            for note in &prepared.plan.notes {
+                terminal.note(note);
+            }
+            prepared.begin(self.out.as_deref(), &control)?
         };
         match ended {
-            Ended::Complete(directory, cells) => {
+            Ended::Made(made) => {
+                let (directory, cells) = finish::write(*made)?;
                 if !self.quiet {
-                    warnings::say(&cells);
+                    warn(&cells);
                 }
                 print(&output::cells(self.format, &directory, cells)?)?;
                 self.say_where(&directory);
@@ -444,8 +267,12 @@ impl Arguments {
     pub fn config(&self) -> Result<Config> {
         let recorded = self.releases.as_ref();
         let (mechanisms, datasets, lambdas) = match recorded {
-            Some(file) => (vec![format!("{RELEASES}{file}")], Vec::new(), vec![0.0]),
-            None => (self.mechanisms(), self.data.requests(), self.lambda.clone()),
+            Some(file) => (vec![Source::Releases(file.into())], Vec::new(), vec![0.0]),
+            None => (
+                self.mechanisms()?,
+                self.data.requests(),
+                self.lambda.clone(),
+            ),
         };
         let trials = match (self.trials, recorded) {
             (Some(trials), _) => trials,
@@ -454,12 +281,13 @@ impl Arguments {
             }
             (None, None) => TRIALS,
         };
+        let attacks: Vec<String> = self
+            .attack
+            .iter()
+            .flat_map(|list| Choice::split(list))
+            .collect();
         Ok(Config {
-            attacks: self
-                .attack
-                .iter()
-                .flat_map(|list| Choice::split(list))
-                .collect(),
+            attacks: Attacks::parse(&attacks)?,
             ks: self.k.clone(),
             lambdas,
             neighbours: self.neighbours.into(),
@@ -467,35 +295,35 @@ impl Arguments {
             trials,
             alpha: self.alpha,
             delta: self.delta,
-            estimator: self.estimator.clone(),
+            estimator: EstimatorChoice::parse(&self.estimator)?,
             until: self.until,
-            claim: self.claim.clone(),
+            claim: self.claim.as_deref().map(Claim::parse).transpose()?,
             judge: self.judge.clone(),
             shard: self.shard,
-            keep: self.keep,
+            keep: self.keep.into(),
             ..self
                 .model
                 .config(mechanisms, self.epsilon.clone(), datasets)
         })
     }
 
-    /// The mechanisms by name, `all` spelled out.
-    fn mechanisms(&self) -> Vec<String> {
+    /// The mechanisms, `all` spelled out.
+    fn mechanisms(&self) -> Result<Vec<Source>> {
         // A command may hold commas.
         let (commands, names): (Vec<&String>, _) =
             self.mech.iter().partition(|name| name.starts_with(EXEC));
         let names = names.into_iter().flat_map(|names| names.split(','));
-        let mut all: Vec<String> = Vec::new();
+        let mut all = Vec::new();
         for name in names.chain(commands.into_iter().map(String::as_str)) {
             if name == "all" {
                 // Protocols encode categories: they rewrite no texts.
                 let rewriters = registry::ALL.iter().filter(|e| e.kind != Kind::Protocol);
-                all.extend(rewriters.map(|entry| entry.name.to_owned()));
+                all.extend(rewriters.map(|entry| Source::Registry(entry)));
             } else {
-                all.push(name.to_owned());
+                all.push(Source::parse(name)?);
             }
         }
-        all
+        Ok(all)
     }
 
     fn say_where(&self, directory: &Path) {
@@ -506,20 +334,6 @@ impl Arguments {
             eprintln!("run directory: {}{part}", directory.display());
         }
     }
-}
-
-/// A flag that the first Ctrl-C sets; the second ends the process at once.
-pub(super) fn stop_on_interrupt() -> Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&flag);
-    ctrlc::set_handler(move || {
-        if seen.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-        eprintln!("\nstopping after the batches at work (Ctrl-C again to stop at once)");
-    })
-    .map_err(|e| Error::failed(format!("cannot catch Ctrl-C: {e}")))?;
-    Ok(flag)
 }
 
 /// The cells that would be computed, and how long that would take here.
@@ -543,7 +357,7 @@ fn dry_run(prepared: &Prepared, trials: u64) -> Result<String> {
             cells.add_row([
                 corpus.dataset.name.clone(),
                 corpus.texts.len().to_string(),
-                series.entry.name.to_owned(),
+                series.name.clone(),
                 series.epsilon.map_or("-".into(), |e| e.to_string()),
                 series.k.to_string(),
                 series.lambda.to_string(),
@@ -564,7 +378,7 @@ fn dry_run(prepared: &Prepared, trials: u64) -> Result<String> {
             )
         },
     );
-    Ok(output::lines(&cells)
+    Ok(lines(&cells)
         + &format!(
             "\n{} cells, {} releases{whole}\n",
             plan.cells(),

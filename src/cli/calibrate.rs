@@ -6,9 +6,9 @@ use clap::Args;
 use teda_core::{Error, Failure, Lane, LanguageModel, Longest, Prompt, Result, Seed, Stream};
 use teda_datasets::Request;
 
-use super::audit::AccessArguments;
+use super::flags::AccessArguments;
 use super::output::print;
-use crate::models::language_model;
+use teda::models::language_model;
 
 /// Measures a language model's logits on public text and proposes bounds for clipping.
 ///

@@ -4,7 +4,8 @@ use clap::{Args, Subcommand};
 use teda_core::Result;
 
 use super::Outcome;
-use super::output::{lines, print, table};
+use super::output::print;
+use teda::report::columns::{lines, table};
 
 /// Shows the data sets that ship in the binary.
 #[derive(Args)]

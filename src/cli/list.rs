@@ -5,7 +5,8 @@ use teda_core::{Result, estimator};
 use teda_mechanisms::registry as mechanisms;
 
 use super::Outcome;
-use super::output::{lines, print, table};
+use super::output::print;
+use teda::report::columns::{lines, table};
 
 /// Lists mechanisms, attacks or estimators, with parameters, defaults and sources.
 #[derive(Args)]

@@ -6,9 +6,10 @@ use clap::Args;
 use teda_core::{Error, Result};
 
 use super::Outcome;
-use super::audit::{AccessArguments, SpeedArguments};
-use super::output::print;
-use crate::{merge, table, warnings};
+use super::flags::{AccessArguments, SpeedArguments};
+use super::output::{print, warn};
+use teda::report::merge;
+use teda::report::table;
 
 /// Joins all shards of one run into the run that one process would have made.
 #[derive(Args)]
@@ -32,10 +33,10 @@ impl Arguments {
                 "one run directory is nothing to merge: name all shards",
             ));
         }
-        self.speed.apply()?;
         let access = self.access.access(false);
-        let (directory, cells) = merge::merge(&self.runs, self.out.as_deref(), &access)?;
-        warnings::say(&cells);
+        let merge = || merge::merge(&self.runs, self.out.as_deref(), &access);
+        let (directory, cells) = self.speed.pool()?.install(merge)?;
+        warn(&cells);
         print(&table::render(&cells))?;
         eprintln!("run directory: {}", directory.display());
         Ok(Outcome::Done)

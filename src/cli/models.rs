@@ -6,7 +6,8 @@ use teda_core::{Error, Result};
 use teda_models::store::{Card, Options, Present, Resolved, Store, cards};
 
 use super::Outcome;
-use super::output::{lines, print, table};
+use super::output::print;
+use teda::report::columns::{lines, table};
 
 /// Lists, fetches and checks models besides those that ship in the binary.
 ///

@@ -4,11 +4,10 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use clap::ValueEnum;
-use comfy_table::{Table, presets};
 use teda_core::{Error, Result};
 use teda_results::{Cell, Document, cells_csv};
 
-use crate::table as results;
+use teda::report::{table, warnings};
 
 /// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -42,7 +41,7 @@ pub fn print(text: &str) -> Result<()> {
 /// Failed, where a number cannot be written.
 pub fn cells(format: Format, directory: &Path, cells: Vec<Cell>) -> Result<String> {
     match format {
-        Format::Table => Ok(results::render(&cells)),
+        Format::Table => Ok(table::render(&cells)),
         Format::Csv => cells_csv::to_string(&cells),
         Format::Json => {
             let document = Document::new(Some(directory.display().to_string()), cells);
@@ -51,18 +50,9 @@ pub fn cells(format: Format, directory: &Path, cells: Vec<Cell>) -> Result<Strin
     }
 }
 
-/// A table without frames: it survives a log file, a diff and a narrow terminal.
-#[must_use]
-pub fn table<const N: usize>(header: [&str; N]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(header);
-    table
-}
-
-/// The table's lines without trailing blanks, ended by a line feed.
-#[must_use]
-pub fn lines(table: &Table) -> String {
-    table
-        .lines()
-        .fold(String::new(), |text, line| text + line.trim_end() + "\n")
+/// Warns on standard error of failures that a user must not overlook.
+pub fn warn(cells: &[Cell]) {
+    for line in warnings::lines(cells) {
+        eprintln!("{line}");
+    }
 }

@@ -8,11 +8,13 @@ use teda_core::{Error, Result};
 use teda_results::{CellPlan, Manifest, Writer, guesses};
 
 use super::Outcome;
-use super::audit::{AccessArguments, SpeedArguments};
-use super::output::{self, Format, print};
-use crate::rejudge::{Asked, Request};
-use crate::stored::{self, Stored};
-use crate::{count, finish, warnings};
+use super::flags::{AccessArguments, SpeedArguments};
+use super::output::{self, Format, print, warn};
+use teda::audit::config::{Attacks, EstimatorChoice};
+use teda::audit::counting;
+use teda::report::finish;
+use teda::report::finished_run::{self, FinishedRun};
+use teda::report::rejudge::{Asked, Request};
 
 /// Judges and draws stored runs again, from their rows alone; several runs go into one picture.
 #[derive(Args)]
@@ -51,6 +53,11 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome> {
+        let pool = self.speed.pool()?;
+        pool.install(|| self.run_here())
+    }
+
+    fn run_here(&self) -> Result<Outcome> {
         let other = self.alpha.is_some()
             || self.delta.is_some()
             || self.estimator.is_some()
@@ -64,12 +71,14 @@ impl Arguments {
                 ));
             }
         };
-        self.speed.apply()?;
         let access = self.access.access(false);
+        let estimator = self.estimator.as_deref().map(EstimatorChoice::parse);
+        let estimator = estimator.transpose()?;
+        let attacks = self.attack.as_deref().map(Choice::split);
         let request = Request {
-            attacks: self.attack.as_deref().map(Choice::split),
-            judge: self.judge,
-            estimator: self.estimator.clone(),
+            attacks: attacks.as_deref().map(Attacks::parse).transpose()?,
+            judge: self.judge.clone(),
+            estimator,
         };
         if other && Manifest::load(&out).is_ok() {
             return Err(Error::usage(format!(
@@ -77,9 +86,9 @@ impl Arguments {
                 out.display()
             )));
         }
-        let mut runs: Vec<(Stored, Vec<Asked>)> = Vec::new();
+        let mut runs: Vec<(FinishedRun, Vec<Asked>)> = Vec::new();
         for run in &self.runs {
-            let mut stored = stored::open(run)?;
+            let mut stored = finished_run::open(run)?;
             if other {
                 stored.needs_rows()?;
             }
@@ -87,7 +96,7 @@ impl Arguments {
                 plan.alpha = self.alpha.unwrap_or(plan.alpha);
                 plan.delta = self.delta.unwrap_or(plan.delta);
             }
-            if let Some(estimator) = &self.estimator {
+            if let Some(estimator) = estimator {
                 stored.judge_by(estimator)?;
             }
             let asked = request.cells(&stored)?;
@@ -97,8 +106,9 @@ impl Arguments {
             .map_err(|e| Error::failed(format!("{}: cannot create: {e}", out.display())))?;
         let shown = runs.iter().flat_map(|(_, asked)| asked);
         let shown: Vec<CellPlan> = shown.map(|asked| asked.plan.clone()).collect();
-        let choices = count::choices(&shown);
-        let is_new = |(_, asked): &(Stored, Vec<Asked>)| asked.iter().any(|a| a.stored.is_none());
+        let choices = counting::choices(&shown);
+        let is_new =
+            |(_, asked): &(FinishedRun, Vec<Asked>)| asked.iter().any(|a| a.stored.is_none());
         let sink = runs.iter().any(is_new).then(|| guesses::create(&out));
         let mut sink = sink.transpose()?;
         let mut cells = Vec::new();
@@ -109,7 +119,7 @@ impl Arguments {
         }
         sink.map_or(Ok(()), Writer::finish)?;
         finish::write_cells(&out, &cells)?;
-        warnings::say(&cells);
+        warn(&cells);
         print(&output::cells(self.format, &out, cells)?)?;
         eprintln!("written to {}", out.display());
         Ok(Outcome::Done)

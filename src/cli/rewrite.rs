@@ -6,9 +6,10 @@ use clap::Args;
 use teda_core::{Error, Mechanism, Query, Result, Seed};
 
 use super::Outcome;
-use super::audit::{DataArguments, ModelArguments, SpeedArguments};
+use super::flags::{DataArguments, ModelArguments, SpeedArguments};
 use super::output::print;
-use crate::{outside, run};
+use teda::audit::run;
+use teda::audit::source::Source;
 
 /// Rewrites lines from standard input, so that one can look at what a mechanism does.
 ///
@@ -36,21 +37,23 @@ const BATCH: usize = 256;
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome> {
-        self.speed.apply()?;
-        let entry = outside::entry(&self.mech, None, self.epsilon.is_some())?;
-        if entry.unit.is_some() && self.epsilon.is_none() {
-            let grid: Vec<String> = entry.grid.iter().map(f64::to_string).collect();
+        let pool = self.speed.pool()?;
+        pool.install(|| self.run_here())
+    }
+
+    fn run_here(&self) -> Result<Outcome> {
+        let source = Source::parse(&self.mech)?;
+        let unit = source.unit(self.epsilon.is_some());
+        if unit.is_some() && self.epsilon.is_none() {
+            let grid = source.grid(None)?.into_iter().flatten();
+            let grid: Vec<String> = grid.map(|epsilon| epsilon.to_string()).collect();
             return Err(Error::usage(format!(
-                "'{}' needs --epsilon, for example one of {}",
-                entry.name,
+                "'{source}' needs --epsilon, for example one of {}",
                 grid.join(", ")
             )));
         }
-        if entry.unit.is_none() && self.epsilon.is_some() {
-            return Err(Error::usage(format!(
-                "'{}' has no epsilon to set",
-                entry.name
-            )));
+        if unit.is_none() && self.epsilon.is_some() {
+            return Err(Error::usage(format!("'{source}' has no epsilon to set")));
         }
         let requests = self.data.requests();
         if requests.iter().any(|request| request.source == "-") {
@@ -60,7 +63,7 @@ impl Arguments {
         }
         let epsilons = self.epsilon.map(|epsilon| vec![epsilon]);
         let access = self.model.access(false);
-        let config = self.model.config(vec![self.mech], epsilons, requests);
+        let config = self.model.config(vec![source], epsilons, requests);
         let mechanism = run::mechanism(&config, &access)?;
         let seed = Seed::root(self.model.seed).named("rewrite");
         let mut lines = Lines::new(std::io::stdin().lock());

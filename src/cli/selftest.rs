@@ -3,9 +3,10 @@
 use clap::Args;
 use teda_core::{Error, Result};
 
-use super::audit::SpeedArguments;
-use super::output::{lines, print, table};
-use crate::selftest::{Check, Outcome, Size, run};
+use super::flags::SpeedArguments;
+use super::output::print;
+use teda::report::columns::{lines, table};
+use teda::selftest::{Check, Outcome, Size, run};
 
 /// Audits mechanisms of known epsilon thousands of times and counts how often each estimator is wrong.
 ///
@@ -23,8 +24,8 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self) -> Result<super::Outcome> {
-        self.speed.apply()?;
-        let checks = run(if self.full { Size::FULL } else { Size::QUICK })?;
+        let size = if self.full { Size::FULL } else { Size::QUICK };
+        let checks = self.speed.pool()?.install(|| run(size))?;
         print(&render(&checks))?;
         let failed = checks
             .iter()

@@ -4,7 +4,10 @@ use rayon::prelude::*;
 use teda_core::estimator::{Design, Level, named, teda};
 use teda_core::{Result, Seed, Tally};
 
-use super::{Check, Size, Subject, Trial, bound};
+use super::subject::guesses_with_its_coins;
+use super::{Check, Size, Subject, bound};
+use crate::audit::run::Simulation;
+use crate::audit::trial::Trial;
 
 /// Audits of a bug: it shows in most of them.
 const AUDITS: u64 = 300;
@@ -20,13 +23,13 @@ pub fn planted(size: Size, root: Seed) -> Result<Vec<Check>> {
     let krr = Subject::new("krr", 2, 1.0, 0.0, 1.0)?;
     let broken = Subject::new("krr-half-noise", 2, 1.0, 0.0, 2.0)?;
     let exceeds = |subject: &Subject, name: &str, shown: Shown| -> Result<Check> {
-        let root = root.named(name);
+        let (root, simulation) = (root.named(name), subject.simulation()?);
         let exceeded: Vec<bool> = (0..AUDITS)
             .into_par_iter()
             .map(|audit| {
                 let seed = root.at(audit);
-                let trials = subject.audit(size.trials, seed)?;
-                Ok(shown(subject, trials, seed)? > subject.claim)
+                let trials = simulation.audit(size.trials, seed)?;
+                Ok(shown(&simulation, trials, seed)? > subject.claim)
             })
             .collect::<Result<_>>()?;
         let exceeded = exceeded.into_iter().filter(|exceeded| *exceeded).count();
@@ -34,13 +37,13 @@ pub fn planted(size: Size, root: Seed) -> Result<Vec<Check>> {
     };
     // The strongest of ten cells, each audited at this level.
     let strongest = |alpha: f64| -> Result<u64> {
-        let root = root.named("cells");
+        let (root, simulation) = (root.named("cells"), krr.simulation()?);
         let exceeded: Vec<bool> = (0..AUDITS)
             .into_par_iter()
             .map(|audit| {
                 let mut greatest = 0.0_f64;
                 for cell in 0..CELLS {
-                    let trials = krr.audit(size.trials, root.at(audit).at(cell))?;
+                    let trials = simulation.audit(size.trials, root.at(audit).at(cell))?;
                     let design = Design {
                         level: Level::new(alpha)?,
                         ..design(&trials)?
@@ -73,10 +76,10 @@ pub fn planted(size: Size, root: Seed) -> Result<Vec<Check>> {
         exceeds(
             &krr,
             "an attack that tosses the mechanism's own coins",
-            |subject, mut trials, seed| {
-                let guesses = subject.guesses_with_its_coins(&trials, seed)?;
+            |simulation, mut trials, seed| {
+                let guesses = guesses_with_its_coins(simulation, &trials, seed)?;
                 for (trial, guess) in trials.iter_mut().zip(guesses) {
-                    trial.guess = guess;
+                    trial.guesses[0].candidate = guess;
                 }
                 bound(named("teda")?, design(&trials)?, &trials)
             },
@@ -95,7 +98,7 @@ pub fn planted(size: Size, root: Seed) -> Result<Vec<Check>> {
 }
 
 /// The bound that a faulty audit would report.
-type Shown = fn(&Subject, Vec<Trial>, Seed) -> Result<f64>;
+type Shown = fn(&Simulation<'_>, Vec<Trial>, Seed) -> Result<f64>;
 
 fn design(trials: &[Trial]) -> Result<Design> {
     Ok(Design {
@@ -110,8 +113,7 @@ fn design(trials: &[Trial]) -> Result<Design> {
 fn tally(trials: &[Trial]) -> Tally {
     let mut tally = Tally::new(2);
     for trial in trials {
-        let seen = trial.observed();
-        tally.record(seen.secret, seen.guess, None);
+        tally.record(trial.secret, trial.guesses[0].candidate, None);
     }
     tally
 }
@@ -122,8 +124,7 @@ fn peeked(trials: &[Trial]) -> Result<f64> {
     let mut tally = Tally::new(2);
     let mut greatest = 0.0_f64;
     for trial in trials {
-        let seen = trial.observed();
-        tally.record(seen.secret, seen.guess, None);
+        tally.record(trial.secret, trial.guesses[0].candidate, None);
         greatest = greatest.max(teda::bound(&tally, level, 0.0).epsilon);
     }
     Ok(greatest)

@@ -18,7 +18,9 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 use teda_core::estimator::{ALL, Design, Estimator, Level, Needs};
 use teda_core::{Result, Seed};
 
-pub use subject::{Subject, Trial};
+use crate::audit::trial::Trial;
+
+pub use subject::Subject;
 
 /// A p-value below this is no accident.
 const ALARM: f64 = 1e-4;
@@ -144,10 +146,11 @@ fn coverage(subject: &Subject, size: Size, root: Seed) -> Result<Vec<Check>> {
             }
         }
     }
+    let simulation = subject.simulation()?;
     let counts: Vec<Vec<u64>> = (0..size.audits)
         .into_par_iter()
         .map(|audit| {
-            let trials = subject.audit(size.trials, root.at(audit))?;
+            let trials = simulation.audit(size.trials, root.at(audit))?;
             cases
                 .iter()
                 .map(|(estimator, design)| {
@@ -175,10 +178,13 @@ fn coverage(subject: &Subject, size: Size, root: Seed) -> Result<Vec<Check>> {
 }
 
 /// What an estimator makes of an audit.
-fn bound(estimator: &Estimator, design: Design, trials: &[Trial]) -> Result<f64> {
+///
+/// # Errors
+/// Failed, for a trial that cannot be.
+pub fn bound(estimator: &Estimator, design: Design, trials: &[Trial]) -> Result<f64> {
     let mut evidence = (estimator.begin)(design);
     for trial in trials {
-        evidence.record(&trial.observed())?;
+        evidence.record(&trial.observed(&trial.numbers(), 0))?;
     }
     Ok(evidence.bound().epsilon)
 }

@@ -1,0 +1,585 @@
+//! The whole configuration of an audit, as its user gave it and the manifest keeps it.
+//!
+//! Everything that a result depends on stands here; how fast it is computed (threads, batch) does
+//! not, because no result may depend on it. Names are read into what they mean when a configuration is made or read
+//! back; in JSON they are what the user wrote.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use teda_attacks::Choice;
+use teda_core::estimator::{self, Design, Estimator, Level, Needs};
+use teda_core::{Error, Neighbours, Result, Settings};
+use teda_datasets::{Dataset, Request};
+use teda_mechanisms::Rewriter;
+use teda_results::Manifest;
+
+use crate::audit::pairs::Pairs;
+use crate::audit::source::{Claim, Source};
+use crate::audit::stopping::{ANYTIME, Until};
+use crate::models::Wanted;
+
+/// An audit's configuration. Lists span the grid of cells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Config {
+    /// Where the mechanisms come from.
+    pub mechanisms: Vec<Source>,
+    /// Nominal ε to run; `None` for each mechanism's own grid.
+    pub epsilons: Option<Vec<f64>>,
+    /// `--set` in the order given.
+    pub set: Vec<(String, String)>,
+    /// `--preset`.
+    pub preset: Option<String>,
+    /// What the user claims of external mechanisms.
+    #[serde(default)]
+    pub claim: Option<Claim>,
+    /// Data sets, with the same filters for all.
+    pub datasets: Vec<Request>,
+    /// The attacks, all judging the same releases.
+    pub attacks: Attacks,
+    /// Candidate set sizes.
+    pub ks: Vec<usize>,
+    /// Sampling temperatures of the candidate sets.
+    pub lambdas: Vec<f64>,
+    /// The pairs of texts that are told apart.
+    pub neighbours: Neighbours,
+    /// How candidate sets are chosen among these.
+    #[serde(default)]
+    pub pairs: Pairs,
+    /// Trials of every cell, over all shards.
+    pub trials: u64,
+    /// Two-sided confidence level.
+    pub alpha: f64,
+    /// δ of the (ε, δ) that is bounded.
+    pub delta: f64,
+    /// How bounds are computed.
+    pub estimator: EstimatorChoice,
+    /// When a cell stops.
+    #[serde(default)]
+    pub until: Until,
+    /// Root of all randomness.
+    pub seed: u64,
+    /// The rewriter that black-box mechanisms use.
+    pub llm: String,
+    /// The sentence encoder.
+    pub encoder: String,
+    /// The language model that judges in attacks, and how.
+    #[serde(default = "automatic")]
+    pub judge: String,
+    /// (I, N): only the I-th of N equal parts of every cell's trials.
+    pub shard: Option<(u32, u32)>,
+    /// What is kept of the trials.
+    #[serde(default)]
+    pub keep: Keep,
+}
+
+/// What a run keeps of its trials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keep {
+    /// A row of each, in trials.parquet: it can be resumed, merged and judged again.
+    #[default]
+    Rows,
+    /// Their counts alone: for millions of trials a second of a protocol over few categories.
+    Counts,
+}
+
+/// The judge of runs that are older than judges.
+fn automatic() -> String {
+    AUTO.to_owned()
+}
+
+/// The name of what is chosen by what it is for.
+pub const AUTO: &str = "auto";
+
+/// The paper's estimator.
+pub const TEDA: &str = "teda";
+
+/// The attacks of an audit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
+pub enum Attacks {
+    /// Those that fit each mechanism (`auto`).
+    Auto,
+    /// These.
+    Named(Vec<Choice>),
+}
+
+impl Attacks {
+    /// The attacks of this list of names, of which `auto` stands alone.
+    ///
+    /// # Errors
+    /// Usage, for an unknown name or option.
+    pub fn parse(names: &[String]) -> Result<Self> {
+        if names == [AUTO] {
+            return Ok(Self::Auto);
+        }
+        if names.iter().any(|name| name == AUTO) {
+            return Err(Error::usage(
+                "attack auto: it names all that fit, so it stands alone",
+            ));
+        }
+        let choices = names.iter().map(|name| Choice::parse(name));
+        choices.collect::<Result<_>>().map(Self::Named)
+    }
+
+    /// Those that are named; none where they are chosen later.
+    #[must_use]
+    pub fn named(&self) -> &[Choice] {
+        match self {
+            Self::Auto => &[],
+            Self::Named(choices) => choices,
+        }
+    }
+}
+
+impl TryFrom<Vec<String>> for Attacks {
+    type Error = Error;
+
+    fn try_from(names: Vec<String>) -> Result<Self> {
+        Self::parse(&names)
+    }
+}
+
+impl From<Attacks> for Vec<String> {
+    fn from(attacks: Attacks) -> Self {
+        match attacks {
+            Attacks::Auto => vec![AUTO.to_owned()],
+            Attacks::Named(choices) => choices.iter().map(Choice::to_string).collect(),
+        }
+    }
+}
+
+/// How bounds are computed.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum EstimatorChoice {
+    /// By the estimator that fits each attack (`auto`).
+    Auto,
+    /// By this one.
+    Named(&'static Estimator),
+}
+
+impl EstimatorChoice {
+    /// The estimator of this name, or `auto`.
+    ///
+    /// # Errors
+    /// Usage, for an unknown name.
+    pub fn parse(name: &str) -> Result<Self> {
+        Ok(match name {
+            AUTO => Self::Auto,
+            name => Self::Named(estimator::named(name)?),
+        })
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => AUTO,
+            Self::Named(estimator) => estimator.name,
+        }
+    }
+
+    /// The estimator of an attack's cell: `abstain` for attacks that learn, whose scores are calibrated, `teda` for
+    /// others, and `anytime` where a series stops by what it sees, unless one was named.
+    #[must_use]
+    pub fn of(self, until: Until, attack: &Choice) -> &'static str {
+        match (self, until, attack.learns()) {
+            (Self::Named(estimator), ..) => estimator.name,
+            (Self::Auto, Until::Trials, true) => "abstain",
+            (Self::Auto, Until::Trials, false) => TEDA,
+            (Self::Auto, Until::Decided | Until::Width(_), _) => ANYTIME,
+        }
+    }
+
+    /// What it needs; guesses, where none was named.
+    #[must_use]
+    pub fn needs(self) -> Needs {
+        match self {
+            Self::Auto => Needs::Guesses,
+            Self::Named(estimator) => estimator.needs,
+        }
+    }
+}
+
+impl PartialEq for EstimatorChoice {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl fmt::Debug for EstimatorChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl TryFrom<String> for EstimatorChoice {
+    type Error = Error;
+
+    fn try_from(name: String) -> Result<Self> {
+        Self::parse(&name)
+    }
+}
+
+impl From<EstimatorChoice> for String {
+    fn from(estimator: EstimatorChoice) -> Self {
+        estimator.name().to_owned()
+    }
+}
+
+/// Counts up to here are exact in double precision.
+const MOST_TRIALS: u64 = 1 << 53;
+
+impl Config {
+    /// Checks everything that can be checked without data or models.
+    ///
+    /// # Errors
+    /// Usage, naming the value and what is legal.
+    pub fn validate(&self) -> Result<()> {
+        let level = Level::new(self.alpha)?;
+        if !(0.0..1.0).contains(&self.delta) {
+            return Err(Error::usage(format!(
+                "delta = {}: it must be at least 0 and below 1",
+                self.delta
+            )));
+        }
+        if self.trials == 0 {
+            return Err(Error::usage("trials = 0: an audit needs at least 1 trial"));
+        }
+        if self.trials > MOST_TRIALS {
+            return Err(Error::usage(format!(
+                "trials = {}: at most {MOST_TRIALS} can be counted exactly",
+                self.trials
+            )));
+        }
+        if let Some((part, parts)) = self.shard
+            && (part == 0 || part > parts)
+        {
+            return Err(Error::usage(format!(
+                "shard {part}/{parts}: the part goes from 1 to {parts}"
+            )));
+        }
+        let estimator = match self.estimator {
+            EstimatorChoice::Auto => estimator::named(TEDA)?,
+            EstimatorChoice::Named(estimator) => estimator,
+        };
+        for k in &self.ks {
+            if *k < 2 {
+                return Err(Error::usage(format!(
+                    "k = {k}: a guess needs at least 2 candidates"
+                )));
+            }
+            (estimator.supports)(&Design {
+                k: *k,
+                trials: self.trials,
+                tuning: 0,
+                level,
+                delta: self.delta,
+            })?;
+        }
+        if let EstimatorChoice::Named(estimator) = self.estimator
+            && !self.until.allows(estimator.name)
+        {
+            return Err(Error::usage(format!(
+                "--until {}: the result is looked at while the audit runs, which estimator '{}' does not allow; take --estimator {ANYTIME}",
+                self.until, estimator.name
+            )));
+        }
+        if self.until != Until::Trials && self.shard.is_some() {
+            return Err(Error::usage(
+                "--until with --shard: a part cannot know when the whole is decided",
+            ));
+        }
+        if self.keep == Keep::Counts && self.shard.is_some() {
+            return Err(Error::usage(
+                "--keep counts with --shard: parts are joined by their rows; keep them",
+            ));
+        }
+        self.validate_hunt()?;
+        for lambda in &self.lambdas {
+            if !lambda.is_finite() {
+                return Err(Error::usage(format!(
+                    "lambda = {lambda}: it must be a finite number"
+                )));
+            }
+        }
+        for epsilon in self.epsilons.iter().flatten() {
+            if !(*epsilon > 0.0 && epsilon.is_finite()) {
+                return Err(Error::usage(format!(
+                    "epsilon = {epsilon}: it must be a positive, finite number"
+                )));
+            }
+        }
+        for attack in self.attacks.named() {
+            self.learnable(attack)?;
+        }
+        for source in &self.mechanisms {
+            self.settings(source)?;
+        }
+        self.every_setting_is_somebodys()?;
+        if self.recorded().is_some() {
+            self.refuse_unrecorded()?;
+        }
+        if self.claim.is_some() && !self.mechanisms.iter().any(Source::is_external) {
+            return Err(Error::usage(
+                "--claim states what an external mechanism (exec:…, --releases) promises; what the others promise stands in their files (`teda list mechanisms`)",
+            ));
+        }
+        no_repeats("mechanism", &self.mechanisms)?;
+        no_repeats("attack", self.attacks.named())?;
+        let sources: Vec<&str> = self.datasets.iter().map(|d| d.source.as_str()).collect();
+        no_repeats("data set", &sources)?;
+        no_repeats("epsilon", self.epsilons.as_deref().unwrap_or_default())?;
+        no_repeats("k", &self.ks)?;
+        no_repeats("lambda", &self.lambdas)
+    }
+
+    /// Its data sets.
+    ///
+    /// # Errors
+    /// Those of [`teda_datasets::load`].
+    pub fn load(&self) -> Result<Vec<Dataset>> {
+        let load = |request| teda_datasets::load(request, &mut std::io::stdin());
+        self.datasets.iter().map(load).collect()
+    }
+
+    /// The models that this audit needs.
+    #[must_use]
+    pub fn wanted(&self) -> Wanted {
+        let needs = |source: &Source| (source.name(), source.rewriter());
+        let rewriters = self.mechanisms.iter().map(needs);
+        Wanted {
+            encoder: self.encoder.clone(),
+            llm: self.llm.clone(),
+            judge: self.judge.clone(),
+            rewriters: rewriters
+                .filter(|(_, need)| *need != Rewriter::Nothing)
+                .collect(),
+            judges: self.attacks.named().iter().any(Choice::needs_judge),
+        }
+    }
+
+    /// The names of the mechanisms.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.mechanisms.iter().map(Source::name).collect()
+    }
+
+    /// The file of recorded releases, where the audit is of one.
+    #[must_use]
+    pub fn recorded(&self) -> Option<&Path> {
+        self.mechanisms.iter().find_map(Source::recorded)
+    }
+
+    /// What cannot be chosen any more where releases are there already.
+    fn refuse_unrecorded(&self) -> Result<()> {
+        let alone = self.mechanisms.len() == 1 && self.datasets.is_empty();
+        if alone && self.lambdas == [0.0] && self.neighbours == Neighbours::AnyTexts {
+            return Ok(());
+        }
+        Err(Error::usage(
+            "recorded releases come with their texts, and candidates are drawn among those uniformly: give --releases FILE, and no other mechanism, data set, lambda or neighbours",
+        ))
+    }
+
+    /// The parameter values of one mechanism: of `--preset` and `--set` what it declares.
+    ///
+    /// # Errors
+    /// Usage, for a value out of range.
+    pub fn settings(&self, source: &Source) -> Result<Settings> {
+        let preset = self
+            .preset
+            .as_deref()
+            .filter(|preset| source.presets().iter().any(|(name, _)| name == preset));
+        let own: Vec<(String, String)> = self
+            .set
+            .iter()
+            .filter(|(name, _)| source.parameters().iter().any(|p| p.name == name))
+            .cloned()
+            .collect();
+        source.settings(preset, &own)
+    }
+
+    /// A hunt goes by what it saw, one attack at a time.
+    fn validate_hunt(&self) -> Result<()> {
+        if self.pairs == Pairs::Drawn {
+            return Ok(());
+        }
+        let refused = |with: &str, why: &str| {
+            Err(Error::usage(format!(
+                "--pairs {} with {with}: {why}",
+                self.pairs
+            )))
+        };
+        if self.shard.is_some() {
+            return refused(
+                "--shard",
+                "a part does not see all trials that the hunt goes by",
+            );
+        }
+        if self.until != Until::Trials {
+            return refused(
+                "--until",
+                "a third of a fixed number of trials looks for the pair",
+            );
+        }
+        if self.keep == Keep::Counts {
+            return refused("--keep counts", "the hunt goes by the rows of its trials");
+        }
+        if self.recorded().is_some() {
+            return refused("--releases", "what is released there was not asked for");
+        }
+        if self.attacks.named().len() > 1 {
+            return refused(
+                "several attacks",
+                "each would find a pair of its own; name one attack",
+            );
+        }
+        self.pairs.explores(self.trials).map(|_| ())
+    }
+
+    /// The trials that an attack learns from, 0 for one that does not.
+    ///
+    /// # Errors
+    /// Usage, where it learns and cannot do so in this audit, with the reason.
+    pub fn learnable(&self, attack: &Choice) -> Result<u64> {
+        if !attack.learns() {
+            return Ok(0);
+        }
+        let refused = |why: &str| {
+            Err(Error::usage(format!(
+                "the attack '{attack}' learns from the first of a fixed number of trials: {why}"
+            )))
+        };
+        if self.until != Until::Trials {
+            return refused("with --until nobody knows how many there will be");
+        }
+        if self.keep == Keep::Counts {
+            return refused("with --keep counts there are no rows to learn from");
+        }
+        if self.estimator.needs() == Needs::Likelihoods {
+            return refused(&format!(
+                "the estimator '{}' reads the mechanism's likelihoods, which it does not use; take one that counts guesses",
+                self.estimator.name()
+            ));
+        }
+        match self.pairs {
+            Pairs::Drawn => attack.learns_from(self.trials),
+            // What looks for the pair is what it learns from.
+            Pairs::Hunt(_) => self.pairs.explores(self.trials),
+        }
+    }
+
+    /// A name that no mechanism of the list declares is a mistake, never silently without effect.
+    fn every_setting_is_somebodys(&self) -> Result<()> {
+        let owners = self.names().join(", ");
+        for (name, _) in &self.set {
+            let known: Vec<&str> = self
+                .mechanisms
+                .iter()
+                .flat_map(|source| source.parameters().iter().map(|p| p.name))
+                .collect();
+            if !known.contains(&name.as_str()) {
+                if known.is_empty() {
+                    return Err(Error::usage(format!(
+                        "--set {name}: {owners} has no parameters"
+                    )));
+                }
+                return Err(Error::unknown(
+                    &format!("parameter of {owners}"),
+                    name,
+                    &known,
+                ));
+            }
+        }
+        if let Some(preset) = &self.preset {
+            let known: Vec<&str> = self
+                .mechanisms
+                .iter()
+                .flat_map(|source| source.presets().iter().map(|(name, _)| *name))
+                .collect();
+            if !known.contains(&preset.as_str()) {
+                if known.is_empty() {
+                    return Err(Error::usage(format!(
+                        "--preset {preset}: {owners} has no presets"
+                    )));
+                }
+                return Err(Error::unknown(
+                    &format!("preset of {owners}"),
+                    preset,
+                    &known,
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The configuration as a manifest keeps it.
+    ///
+    /// # Errors
+    /// Failed, if it cannot be written as JSON.
+    pub fn to_json(&self) -> Result<serde_json::Value> {
+        serde_json::to_value(self)
+            .map_err(|e| Error::failed(format!("cannot write the configuration: {e}")))
+    }
+
+    /// The configuration in the manifest of the run in `directory`.
+    ///
+    /// # Errors
+    /// Failed, if it is not one.
+    pub fn of_run(manifest: &Manifest, directory: &Path) -> Result<Self> {
+        serde_json::from_value(manifest.config.clone()).map_err(|e| {
+            Error::failed(format!(
+                "{}: the configuration in manifest.json cannot be read: {e}",
+                directory.display()
+            ))
+        })
+    }
+
+    /// The trials of this process: all of them, or the shard's contiguous part.
+    #[must_use]
+    pub fn trial_range(&self) -> std::ops::Range<u64> {
+        let (part, parts) = self.shard.unwrap_or((1, 1));
+        let bound = |p: u32| (u128::from(self.trials) * u128::from(p) / u128::from(parts)) as u64;
+        bound(part - 1)..bound(part)
+    }
+
+    /// The same audit as one piece.
+    #[must_use]
+    pub fn unsharded(&self) -> Self {
+        Self {
+            shard: None,
+            ..self.clone()
+        }
+    }
+}
+
+/// Refuses a list that names the same thing twice: its cells would be the same numbers twice.
+fn no_repeats<T: PartialEq + std::fmt::Display>(kind: &str, list: &[T]) -> Result<()> {
+    for (index, item) in list.iter().enumerate() {
+        if list[..index].contains(item) {
+            return Err(Error::usage(format!("{kind} {item} is named twice")));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_older_than_judges_can_be_resumed() {
+        let old = serde_json::json!({
+            "mechanisms": ["identity"], "epsilons": null, "set": [], "preset": null, "datasets": [],
+            "attacks": ["embedding"], "ks": [2], "lambdas": [0.0], "neighbours": "any-texts",
+            "trials": 50, "alpha": 0.01, "delta": 0.0, "estimator": "teda", "seed": 0, "llm": "auto",
+            "encoder": "builtin", "shard": null,
+        });
+        let config: Config = serde_json::from_value(old).unwrap();
+        assert_eq!(config.judge, "auto");
+    }
+}

@@ -1,0 +1,171 @@
+//! Trials into counts and evidence: the one way, whether they are made, resumed, merged or judged again.
+
+use teda_core::estimator::{self, Design, Evidence, Level, Observed};
+use teda_core::{Error, Result, Tally};
+use teda_results::{CellPlan, Row};
+
+use crate::audit::variety::Variety;
+
+/// What the rows of a cell amount to so far.
+pub struct Count {
+    /// Guesses by secret.
+    pub tally: Tally,
+    /// What the cell's estimator makes of them.
+    pub evidence: Box<dyn Evidence>,
+    /// The same at the level of a cell that was chosen among several; none where there is no choice.
+    chosen: Option<Box<dyn Evidence>>,
+    /// Cells of the same mechanism that this one is shown among, itself included.
+    pub choices: u64,
+    /// Trials to come that are not counted: the attack learned from them, or they looked for a set.
+    uncounted: u64,
+    /// The set of the first counted row: of all of them, where it was hunted.
+    pub hunted: Option<Vec<u32>>,
+    /// Rows, counted or not.
+    pub rows: u64,
+    /// What the candidate sets of its rows were.
+    pub variety: Variety,
+}
+
+impl Count {
+    /// Counts a trial, unless it is one that the attack learned from.
+    ///
+    /// # Errors
+    /// Failed, where it has numbers that no trial can have.
+    pub fn observe(&mut self, trial: &Observed<'_>) -> Result<()> {
+        if self.uncounted == 0 {
+            return self.observe_times(trial, 1);
+        }
+        self.uncounted -= 1;
+        self.each(|evidence| evidence.tune(trial))
+    }
+
+    /// Counts as many trials that are all the same.
+    ///
+    /// # Errors
+    /// As [`Self::observe`].
+    pub fn observe_times(&mut self, trial: &Observed<'_>, times: u64) -> Result<()> {
+        self.tally
+            .record_times(trial.secret, trial.guess, trial.failure, times);
+        self.each(|evidence| evidence.record_times(trial, times))
+    }
+
+    fn each(&mut self, mut take: impl FnMut(&mut dyn Evidence) -> Result<()>) -> Result<()> {
+        take(&mut *self.evidence)?;
+        match &mut self.chosen {
+            Some(chosen) => take(&mut **chosen),
+            None => Ok(()),
+        }
+    }
+
+    /// The bound of a cell that is named because it shows most: at α over the number of cells that it was chosen
+    /// from.
+    #[must_use]
+    pub fn chosen_epsilon(&self) -> f64 {
+        self.chosen
+            .as_ref()
+            .unwrap_or(&self.evidence)
+            .bound()
+            .epsilon
+    }
+}
+
+/// A cell whose trials were counted.
+pub struct Counted {
+    /// The cell.
+    pub plan: CellPlan,
+    /// Its trials.
+    pub count: Count,
+    /// Seconds that they took, where that is known.
+    pub seconds: Option<f64>,
+}
+
+/// Nothing counted yet, for each cell, of which `trials` trials are to come, those that its attack learns from
+/// included. `choices` says of each among how many it may be chosen.
+///
+/// # Errors
+/// Usage, for a level or an estimator that a plan should not hold.
+pub fn begin(cells: &[CellPlan], choices: &[u64], trials: u64) -> Result<Vec<Count>> {
+    let begin = |(cell, choices): (&CellPlan, &u64)| {
+        let design = |alpha: f64| {
+            Ok::<_, Error>(Design {
+                k: cell.k as usize,
+                trials: trials.saturating_sub(cell.uncounted()),
+                tuning: cell.uncounted(),
+                level: Level::new(alpha)?,
+                delta: cell.delta,
+            })
+        };
+        let estimator = estimator::named(&cell.estimator)?;
+        let whole = design(cell.alpha)?;
+        (estimator.supports)(&whole)?;
+        Ok(Count {
+            tally: Tally::new(whole.k),
+            evidence: (estimator.begin)(whole),
+            chosen: match choices {
+                0 | 1 => None,
+                choices => Some((estimator.begin)(design(cell.alpha / *choices as f64)?)),
+            },
+            choices: *choices,
+            uncounted: cell.uncounted(),
+            hunted: None,
+            rows: 0,
+            variety: Variety::default(),
+        })
+    };
+    cells.iter().zip(choices).map(begin).collect()
+}
+
+/// Of each cell, how many cells of its mechanism are shown with it.
+#[must_use]
+pub fn choices(cells: &[CellPlan]) -> Vec<u64> {
+    let same = |cell: &CellPlan| {
+        let same = |other: &&CellPlan| other.mechanism == cell.mechanism;
+        cells.iter().filter(same).count() as u64
+    };
+    cells.iter().map(same).collect()
+}
+
+/// Counts a row.
+///
+/// # Errors
+/// Failed, if it does not fit its cell: the rows were changed or belong to another run.
+pub fn add(counts: &mut [Count], row: &Row) -> Result<()> {
+    let count = counts.get_mut(row.cell as usize);
+    count.ok_or_else(|| foreign(row))?.add(row)
+}
+
+impl Count {
+    /// Counts a row.
+    ///
+    /// # Errors
+    /// Failed, if it does not fit: the rows were changed or belong to another run.
+    pub fn add(&mut self, row: &Row) -> Result<()> {
+        let (secret, guess, k) = (row.secret as usize, row.guess as usize, self.tally.k());
+        let fits = secret < k && guess < k && row.candidates.len() == k;
+        if !fits || row.hit != (secret == guess) {
+            return Err(foreign(row));
+        }
+        self.rows += 1;
+        self.variety.add(&row.candidates);
+        if self.uncounted == 0 && self.hunted.is_none() {
+            self.hunted = Some(row.candidates.clone());
+        }
+        self.observe(&Observed {
+            candidates: &row.candidates,
+            secret,
+            guess,
+            margin: row.margin,
+            failure: row.cause,
+            log_likelihoods: &row.log_likelihoods,
+        })
+    }
+}
+
+/// The error for a row that is not of this run.
+#[must_use]
+pub fn foreign(row: &Row) -> Error {
+    Error::failed(format!(
+        "the row of cell {}, trial {} does not fit this run: the rows were changed or belong to another run",
+        row.cell, row.trial
+    ))
+}

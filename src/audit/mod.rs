@@ -1,0 +1,17 @@
+//! From a configuration to counted trials: candidate set, secret → release → scores → guess → count.
+
+pub mod attacks_on_rows;
+pub mod config;
+pub mod corpus;
+pub mod counting;
+pub mod driver;
+mod enumerated;
+pub mod pairs;
+pub mod plan;
+pub mod progress;
+pub mod run;
+pub mod series;
+pub mod source;
+pub mod stopping;
+pub mod trial;
+pub mod variety;

@@ -1,0 +1,77 @@
+//! Which attacks judge the trials of a series, where the user leaves that open.
+//!
+//! # Definition
+//! `auto` is `learned` and `embedding`, and `likelihood-ratio` where the mechanism knows exactly how likely
+//! its releases are. `learned` is left out, with a note, where it cannot be had: of trials that are too few, of a
+//! series that stops by what it sees or keeps no rows, and for estimators that read likelihoods.
+
+use teda_attacks::Choice;
+use teda_core::{Likelihood, Mechanism, Result};
+
+use crate::audit::config::{Attacks, Config, Keep};
+use crate::audit::pairs::Pairs;
+use crate::audit::source::Source;
+use crate::audit::stopping::Until;
+
+const LEARNED: &str = "learned";
+const EMBEDDING: &str = "embedding";
+const LIKELIHOOD_RATIO: &str = "likelihood-ratio";
+
+/// The attacks of a series.
+pub struct Lineup {
+    /// In the order of their cells.
+    pub attacks: Vec<Choice>,
+    /// Why one that belongs there is not, where it is not.
+    pub note: Option<String>,
+}
+
+impl Lineup {
+    /// The attacks on `mechanism`, which comes from `source`.
+    ///
+    /// # Errors
+    /// Usage, for an attack that is asked for and cannot judge these trials.
+    pub fn new(config: &Config, source: &Source, mechanism: &dyn Mechanism) -> Result<Self> {
+        if let Attacks::Named(attacks) = &config.attacks {
+            for attack in attacks {
+                config.learnable(attack)?;
+            }
+            return Ok(Self {
+                attacks: attacks.clone(),
+                note: None,
+            });
+        }
+        let mut attacks = Vec::new();
+        let learned = Choice::parse(LEARNED)?;
+        let note = match config.learnable(&learned) {
+            Ok(_) => {
+                attacks.push(learned);
+                None
+            }
+            Err(reason) => Some(format!("without '{LEARNED}': {reason}")),
+        };
+        if config.pairs != Pairs::Drawn && !attacks.is_empty() {
+            // A hunt is one attack's.
+            return Ok(Self { attacks, note });
+        }
+        attacks.push(Choice::parse(EMBEDDING)?);
+        // A program cannot be asked whether it knows likelihoods, only for one.
+        let exact = mechanism.likelihood().is_some_and(Likelihood::is_exact);
+        let hunts = config.pairs != Pairs::Drawn;
+        if exact && !source.is_external() && !is_plain(config) && !hunts {
+            attacks.push(Choice::parse(LIKELIHOOD_RATIO)?);
+        }
+        Ok(Self { attacks, note })
+    }
+
+    /// Whether an attack of these needs to know how likely releases are.
+    #[must_use]
+    pub fn needs_likelihoods(&self) -> bool {
+        self.attacks.iter().any(|attack| attack.needs_likelihoods())
+    }
+}
+
+/// Whether the audit is of the kind that has the one plain attack by default: it stops by what it sees, or keeps
+/// no rows.
+fn is_plain(config: &Config) -> bool {
+    config.until != Until::Trials || config.keep == Keep::Counts
+}

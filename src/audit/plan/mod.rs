@@ -1,0 +1,363 @@
+//! From a configuration to the cells of a run.
+//!
+//! A *series* is one (data set, mechanism, ε, k, λ): its releases are made once. Each attack turns a
+//! series into a *cell*, the row of the result table.
+
+pub mod hunt;
+pub mod layout;
+mod lineup;
+mod one_token;
+pub mod recorded;
+
+use std::cell::OnceCell;
+use std::ops::Range;
+
+use rayon::prelude::*;
+use teda_core::estimator::{self, Needs};
+use teda_core::sampling::TransitionSampler;
+use teda_core::{
+    Beyond, Error, Lengths, Likelihood, Mechanism, Neighbours, Privacy, Result, Seed, Settings,
+};
+use teda_results::Row;
+
+use self::hunt::Hunt;
+use self::lineup::Lineup;
+use self::one_token::OneToken;
+use crate::audit::config::{Config, EstimatorChoice};
+use crate::audit::corpus::Corpus;
+use crate::audit::pairs::Pairs;
+use crate::audit::series::{Series, Sets, given};
+use crate::audit::source::Source;
+use crate::models::{Models, Programs};
+
+/// Everything that a run computes, in order: the cells are the series' attacks, series after series.
+pub struct Plan {
+    /// Data sets.
+    pub corpora: Vec<Corpus>,
+    /// Series in the order in which they run.
+    pub series: Vec<Series>,
+    /// What else the user should know, one line each.
+    pub notes: Vec<String>,
+}
+
+impl Plan {
+    /// Builds every mechanism of the grid and checks that every candidate set can be drawn, so that
+    /// a wrong combination fails before the first trial.
+    ///
+    /// # Errors
+    /// Usage, from a mechanism's construction or an impossible k.
+    pub fn new(config: &Config, datasets: Vec<Corpus>, models: &Models) -> Result<Self> {
+        let stages = Stages::new(config, datasets, models)?;
+        let mut series = Vec::new();
+        let mut notes: Vec<String> = Vec::new();
+        for dataset in stages.datasets() {
+            for source in &config.mechanisms {
+                let builds: Vec<Build<'_>> = dataset
+                    .clone()
+                    .map(|index| Build::new(config, source, &stages.corpora[index], index, models))
+                    .collect::<Result<_>>()?;
+                let first_of_all = series.len();
+                for epsilon in source.grid(config.epsilons.as_deref())? {
+                    for (k, lambda, stage) in stages.settings(config) {
+                        let (built, note) = builds[stage].series(epsilon, k, lambda)?;
+                        series.push(built);
+                        notes.extend(note.filter(|note| !notes.contains(note)));
+                    }
+                }
+                // No ε changes what a model has room for.
+                if let Some(first) = series.get(first_of_all) {
+                    notes.extend(too_long(config, first, &stages.corpora[first.corpus])?);
+                }
+            }
+        }
+        if series.is_empty() {
+            return Err(Error::usage("nothing to audit: no mechanism was named"));
+        }
+        Ok(Self {
+            corpora: stages.corpora,
+            series,
+            notes,
+        })
+    }
+
+    /// The cells of a series, one an attack.
+    #[must_use]
+    pub fn cells_of(&self, series: usize) -> Range<usize> {
+        let cells = |series: &[Series]| series.iter().map(|s| s.attacks.len()).sum::<usize>();
+        let first = cells(&self.series[..series]);
+        first..first + self.series[series].attacks.len()
+    }
+
+    /// Shows a row to the hunt of its series, where there is one.
+    pub fn observe(&self, row: &Row) {
+        let mut first = 0;
+        for series in &self.series {
+            first += series.attacks.len();
+            if (row.cell as usize) < first {
+                if let Sets::Hunted(hunt) = &series.sets {
+                    hunt.observe(row);
+                }
+                return;
+            }
+        }
+    }
+
+    /// Number of cells.
+    #[must_use]
+    pub fn cells(&self) -> usize {
+        self.series.iter().map(|series| series.attacks.len()).sum()
+    }
+}
+
+/// The corpora that trials run on: the data sets themselves, or for one-token neighbours the sets that
+/// were derived from each for every k and λ.
+struct Stages {
+    corpora: Vec<Corpus>,
+    /// Corpora of one data set.
+    each: usize,
+}
+
+impl Stages {
+    fn new(config: &Config, datasets: Vec<Corpus>, models: &Models) -> Result<Self> {
+        if config.neighbours != Neighbours::OneToken {
+            for corpus in &datasets {
+                for k in &config.ks {
+                    for lambda in &config.lambdas {
+                        TransitionSampler::new(corpus.vectors.view(), *k, *lambda)
+                            .map_err(|e| e.context(&corpus.dataset.name))?;
+                    }
+                }
+            }
+            return Ok(Self {
+                corpora: datasets,
+                each: 1,
+            });
+        }
+        let one_token = OneToken::new(&*models.tokens);
+        let mut corpora = Vec::new();
+        for corpus in &datasets {
+            for k in &config.ks {
+                for lambda in &config.lambdas {
+                    let seed = Seed::root(config.seed)
+                        .named(&corpus.dataset.sha256)
+                        .named("one-token")
+                        .named(&format!("k={k},lambda={lambda}"));
+                    corpora.push(one_token.corpus(corpus, *k, *lambda, seed, &*models.encoder)?);
+                }
+            }
+        }
+        Ok(Self {
+            corpora,
+            each: config.ks.len() * config.lambdas.len(),
+        })
+    }
+
+    /// The corpora of each data set.
+    fn datasets(&self) -> impl Iterator<Item = Range<usize>> {
+        let each = self.each;
+        (0..self.corpora.len() / each).map(move |dataset| dataset * each..(dataset + 1) * each)
+    }
+
+    /// Every k and λ, with the place of its corpus among those of a data set.
+    fn settings(&self, config: &Config) -> Vec<(usize, f64, usize)> {
+        let pairs = config
+            .ks
+            .iter()
+            .flat_map(|k| config.lambdas.iter().map(move |lambda| (*k, *lambda)));
+        pairs
+            .enumerate()
+            .map(|(place, (k, lambda))| (k, lambda, if self.each == 1 { 0 } else { place }))
+            .collect()
+    }
+}
+
+/// What all series of one mechanism on one data set are built from.
+struct Build<'a> {
+    config: &'a Config,
+    settings: Settings,
+    context: teda_mechanisms::Context,
+    corpus: &'a Corpus,
+    index: usize,
+    source: &'a Source,
+    programs: Programs,
+    /// The texts' lengths in the mechanism's units: no ε changes them, so they are counted once.
+    lengths: OnceCell<Option<Lengths>>,
+}
+
+impl<'a> Build<'a> {
+    fn new(
+        config: &'a Config,
+        source: &'a Source,
+        corpus: &'a Corpus,
+        index: usize,
+        models: &Models,
+    ) -> Result<Self> {
+        Ok(Self {
+            config,
+            settings: config.settings(source)?,
+            context: models.context(corpus.texts.clone()),
+            corpus,
+            index,
+            source,
+            programs: models.programs(),
+            lengths: OnceCell::new(),
+        })
+    }
+
+    /// Where the candidate sets of the series at `seed` come from.
+    fn sets(&self, k: usize, lambda: f64, seed: Seed) -> Result<Sets> {
+        let drawn = match self.config.neighbours {
+            Neighbours::OneToken => Sets::Given,
+            _ => Sets::Sampled,
+        };
+        let Pairs::Hunt(sets) = self.config.pairs else {
+            return Ok(drawn);
+        };
+        let trials = self.config.pairs.explores(self.config.trials)?;
+        let seed = seed.named("hunt");
+        Ok(Sets::Hunted(match drawn {
+            Sets::Given => Hunt::new(k, sets, trials, seed, |seeds| {
+                given(self.corpus.texts.len(), k, seeds)
+            }),
+            _ => {
+                let vectors = self.corpus.vectors.view();
+                let sampler = TransitionSampler::new(vectors, k, lambda)?;
+                Hunt::new(k, sets, trials, seed, |seeds| sampler.draw(seeds))
+            }
+        }))
+    }
+
+    /// The series, and what the user should know of it.
+    fn series(
+        &self,
+        epsilon: Option<f64>,
+        k: usize,
+        lambda: f64,
+    ) -> Result<(Series, Option<String>)> {
+        let (name, claim) = (self.source.name(), self.config.claim.as_ref());
+        let mechanism =
+            self.source
+                .instance(&self.context, epsilon, &self.settings, claim, self.programs)?;
+        let lineup = Lineup::new(self.config, self.source, &*mechanism)?;
+        let white_box = white_box(self.config, &lineup, &name, &*mechanism)?;
+        let count = || range_of(&*mechanism, &self.corpus.texts);
+        let lengths = *self.lengths.get_or_init(count);
+        let neighbours = self.config.neighbours;
+        let claim = between(self.config, &*mechanism, lengths);
+        // The path says what is drawn and nothing about the rest of the grid, so that a cell's
+        // numbers do not change when another cell is added.
+        let values: Vec<String> = self
+            .settings
+            .changed()
+            .map(|(n, v)| format!("{n}={v}"))
+            .collect();
+        let seed = Seed::root(self.config.seed)
+            .named(&self.corpus.dataset.sha256)
+            .named(&name)
+            .named(&values.join(","))
+            .named(&epsilon.map_or(String::new(), |e| e.to_string()))
+            .named(neighbours.name())
+            .named(&format!("k={k},lambda={lambda}"));
+        // Where a trial is a few draws, opening their generators would be most of it.
+        let seed = match mechanism.categorical() {
+            Some(_) => seed.pooled(),
+            None => seed,
+        };
+        let series = Series {
+            corpus: self.index,
+            name,
+            unit: self.source.unit(epsilon.is_some()),
+            mechanism,
+            epsilon,
+            k,
+            lambda,
+            sets: self.sets(k, lambda, seed)?,
+            attacks: lineup.attacks,
+            white_box,
+            claim,
+            seed,
+        };
+        Ok((series, lineup.note))
+    }
+}
+
+/// What a mechanism claims between the texts of this audit.
+pub fn between(
+    config: &Config,
+    mechanism: &dyn Mechanism,
+    lengths: Option<Lengths>,
+) -> Option<Privacy> {
+    mechanism.guarantee()?.between(config.neighbours, lengths)
+}
+
+/// Whether trials must hold how likely their releases are under the mechanism.
+///
+/// # Errors
+/// Usage, where the mechanism cannot say what the attacks or the estimator need, with what to take instead.
+pub fn white_box(
+    config: &Config,
+    lineup: &Lineup,
+    name: &str,
+    mechanism: &dyn Mechanism,
+) -> Result<bool> {
+    let needs = config.estimator.needs();
+    let white_box = needs == Needs::Likelihoods || lineup.needs_likelihoods();
+    if white_box && mechanism.likelihood().is_none() {
+        return Err(Error::usage(format!(
+            "'{}' cannot say how likely a release is, which the attack 'likelihood-ratio' and the white-box estimators need: take others for it",
+            name
+        )));
+    }
+    let is_near = |likelihood: &dyn Likelihood| !likelihood.is_exact();
+    if needs == Needs::Likelihoods && mechanism.likelihood().is_some_and(is_near) {
+        return Err(Error::usage(format!(
+            "'{}' knows the likelihoods of its releases only nearly, and from such the estimator '{}' can claim more than is true: take one that counts guesses (teda, abstain), with the attack 'likelihood-ratio'",
+            name,
+            config.estimator.name()
+        )));
+    }
+    if let EstimatorChoice::Named(estimator) = config.estimator {
+        refuse_ungaussian(name, mechanism.is_gaussian(), estimator.name)?;
+    }
+    Ok(white_box)
+}
+
+/// Refuses an estimator that supposes a Gaussian mechanism for another one.
+///
+/// # Errors
+/// Usage.
+pub fn refuse_ungaussian(mechanism: &str, is_gaussian: bool, estimator: &str) -> Result<()> {
+    if estimator::named(estimator)?.needs == Needs::Gaussian && !is_gaussian {
+        return Err(Error::usage(format!(
+            "'{mechanism}' is not declared Gaussian, and on other mechanisms the estimator '{estimator}' claims more than is true: take another estimator for it"
+        )));
+    }
+    Ok(())
+}
+
+/// How many texts of a series its mechanism's model has no room for, in words; nothing where it has for all.
+fn too_long(config: &Config, series: &Series, corpus: &Corpus) -> Result<Option<String>> {
+    let texts: Vec<&str> = corpus.texts.iter().map(String::as_str).collect();
+    let say = |beyond: Beyond| {
+        format!(
+            "{}: {} of {} texts of {} are longer than the window of the model '{}' ({} tokens): their releases will fail",
+            series.name,
+            beyond.texts,
+            texts.len(),
+            corpus.dataset.name,
+            config.llm,
+            beyond.window
+        )
+    };
+    Ok(series.mechanism.beyond_window(&texts)?.map(say))
+}
+
+/// The range of the texts' lengths in the mechanism's units, where it counts any.
+fn range_of(mechanism: &dyn Mechanism, texts: &[String]) -> Option<Lengths> {
+    let units: Option<Vec<u64>> = texts.par_iter().map(|text| mechanism.units(text)).collect();
+    let units = units?;
+    Some(Lengths {
+        shortest: *units.iter().min()?,
+        longest: *units.iter().max()?,
+    })
+}

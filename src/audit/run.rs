@@ -1,0 +1,517 @@
+//! A run from its configuration to its trials: begun, taken up again, or kept in memory.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Instant, SystemTime};
+
+use rayon::prelude::*;
+use teda_attacks::{Built, Choice};
+use teda_core::{Attack, Error, Learner, Mechanism, Result, Seed};
+use teda_datasets::Dataset;
+use teda_results::{
+    CellPlan, DatasetRecord, Journal, Manifest, Row, RunDir, Status, rfc3339_utc, run_name, texts,
+    trials,
+};
+
+use crate::audit::config::{Config, Keep};
+use crate::audit::corpus::Corpus;
+use crate::audit::counting::Count;
+use crate::audit::driver::{Driver, RowSink, State, journalled_cells};
+use crate::audit::plan::{Plan, recorded};
+use crate::audit::progress::Progress;
+use crate::audit::series::{Series, Sets};
+use crate::audit::trial;
+use crate::models::{self, Access, Models};
+
+/// Trials a thread that a cost is estimated from: few, because a trial can take a second.
+const TIMED_TRIALS: u64 = 8;
+
+/// How a run is made; nothing here can change a result.
+pub struct Control<'a> {
+    /// Trials a batch.
+    pub batch: u64,
+    /// Set when the user wants to stop.
+    pub stop: &'a AtomicBool,
+    /// Who is told how it goes on.
+    pub progress: &'a dyn Progress,
+}
+
+/// How a run ended.
+pub enum Ended {
+    /// All trials are made.
+    Made(Box<Made>),
+    /// Stopped on request; the directory can be resumed, from its first trial where it keeps no rows.
+    Interrupted(PathBuf, Keep),
+}
+
+/// A run whose trials are all made, in a directory of its own.
+pub struct Made {
+    /// The directory, which no other process can have meanwhile.
+    pub directory: RunDir,
+    /// What it was asked to do.
+    pub manifest: Manifest,
+    /// Its rows, where they are kept.
+    pub journal: Option<Journal>,
+    /// What they amount to.
+    pub trials: Trials,
+}
+
+/// Trials that are made and counted, but for those attacks that learn.
+pub struct Trials {
+    /// One a cell.
+    pub counts: Vec<Count>,
+    /// What each took, where that is known.
+    pub seconds: Vec<Option<f64>>,
+    /// The attack of each cell.
+    pub attacks: Vec<Choice>,
+    /// What attacks on each list of texts are built from.
+    pub contexts: Vec<teda_attacks::Context>,
+}
+
+/// Everything of a run that follows from its configuration.
+pub struct Prepared {
+    config: Config,
+    models: Models,
+    /// The cells to compute.
+    pub plan: Plan,
+}
+
+impl Prepared {
+    /// Loads models and data and plans the cells.
+    ///
+    /// # Errors
+    /// Usage, for anything in the configuration that cannot be met.
+    pub fn new(config: Config, access: &Access) -> Result<Self> {
+        config.validate()?;
+        let models = Models::load(&config.wanted(), access)?;
+        if let Some(path) = config.recorded() {
+            let plan = recorded::plan(&config, path, &models)?;
+            return Ok(Self {
+                config,
+                models,
+                plan,
+            });
+        }
+        let datasets = config.load()?;
+        Self::of(config, models, datasets)
+    }
+
+    /// Plans the cells of a configuration, whose models and data are there already.
+    ///
+    /// # Errors
+    /// Usage, for anything in the configuration that cannot be met.
+    pub fn of(config: Config, models: Models, datasets: Vec<Dataset>) -> Result<Self> {
+        config.validate()?;
+        let embed = |dataset| Corpus::new(dataset, &*models.encoder);
+        let corpora = datasets.into_iter().map(embed).collect::<Result<_>>()?;
+        let plan = Plan::new(&config, corpora, &models)?;
+        Ok(Self {
+            config,
+            models,
+            plan,
+        })
+    }
+
+    /// The cells to compute, as the manifest will have them.
+    ///
+    /// # Errors
+    /// Usage, for an attack that cannot learn from so few trials.
+    pub fn cells(&self) -> Result<Vec<CellPlan>> {
+        cell_plans(&self.config, &self.plan)
+    }
+
+    /// Seconds that each series of the plan will take, from a few of its trials timed here. Their
+    /// results are thrown away. `None` where a server answers: a plan must not cost money.
+    ///
+    /// # Errors
+    /// Those of the trials.
+    pub fn expected_seconds(&self) -> Result<Option<Vec<f64>>> {
+        if !self.models.reproducible() {
+            return Ok(None);
+        }
+        let trials = self.config.trial_range();
+        let wanted = trials.end - trials.start;
+        let batches = rayon::current_num_threads() as u64;
+        let sample = TIMED_TRIALS.min(wanted.div_ceil(batches));
+        let attacks = self.attacks()?;
+        let time = |(series, attacks): (&Series, &Vec<Arc<dyn Attack>>)| {
+            let started = Instant::now();
+            (0..batches).into_par_iter().try_for_each(|batch| {
+                let first = (trials.start + batch * sample).min(trials.end);
+                let numbers = first..(first + sample).min(trials.end);
+                let corpus = &self.plan.corpora[series.corpus];
+                trial::run(series, corpus, attacks, numbers).map(|_| ())
+            })?;
+            let share = wanted as f64 / (batches * sample) as f64;
+            Ok(started.elapsed().as_secs_f64() * share)
+        };
+        self.plan
+            .series
+            .iter()
+            .zip(&attacks)
+            .map(time)
+            .collect::<Result<_>>()
+            .map(Some)
+    }
+
+    /// Runs everything into a new directory: `out`, or one named after time, mechanisms and data.
+    ///
+    /// # Errors
+    /// Usage, if the directory is in use; failed, where it cannot be written or a model fails.
+    pub fn begin(&self, out: Option<&Path>, control: &Control<'_>) -> Result<Ended> {
+        let created = rfc3339_utc(SystemTime::now());
+        let name = run_name(
+            &created,
+            &self.config.names(),
+            &self.plan.corpora[0].dataset.name,
+        );
+        let directory = RunDir::create(out, &name)?;
+        let config = self.config.to_json()?;
+        let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), &created, config);
+        manifest.shard = self.config.shard;
+        manifest.datasets = self.dataset_records();
+        manifest.models = self.models.records.clone();
+        manifest.device = models::device().to_owned();
+        manifest.reproducible = self.models.reproducible();
+        manifest.cells = self.cells()?;
+        manifest.save(directory.path())?;
+        let journal = match self.config.keep {
+            Keep::Rows => Some(Journal::create(directory.path())?),
+            Keep::Counts => None,
+        };
+        let state = State::new(&manifest.cells, self.config.trial_range())?;
+        self.go_on(directory, manifest, journal, state, control)
+    }
+
+    /// Runs everything and keeps in memory what attacks that learn need of it. None after an interrupt.
+    ///
+    /// # Errors
+    /// Failed, where a mechanism, an attack or a model fails.
+    pub fn in_memory(
+        &self,
+        control: &Control<'_>,
+    ) -> Result<Option<(Vec<CellPlan>, Vec<Row>, Trials)>> {
+        let cells = self.cells()?;
+        let mut state = State::new(&cells, self.config.trial_range())?;
+        let mut rows: Vec<Row> = Vec::new();
+        let kept = cells.iter().any(CellPlan::is_deferred);
+        let sink: RowSink<'_> = match kept {
+            true => Some(&mut rows),
+            false => None,
+        };
+        if !self.drive(&cells, &mut state, sink, control)? {
+            return Ok(None);
+        }
+        let trials = self.trials(state, false);
+        Ok(Some((cells, rows, trials)))
+    }
+
+    /// Makes the trials that `state` lacks; `false` after an interrupt.
+    fn drive(
+        &self,
+        cells: &[CellPlan],
+        state: &mut State,
+        rows: RowSink<'_>,
+        control: &Control<'_>,
+    ) -> Result<bool> {
+        let trials = self.config.trial_range();
+        let total = (trials.end - trials.start) * self.plan.series.len() as u64;
+        control.progress.begin(total, self.done(state));
+        let driver = Driver {
+            plan: &self.plan,
+            cells,
+            until: self.config.until,
+            attacks: &self.attacks()?,
+            learners: &self.learners()?,
+            trials,
+            batch: control.batch,
+            progress: control.progress,
+            stop: control.stop,
+        };
+        let complete = driver.run(state, rows);
+        control.progress.end();
+        self.say_usage(control.progress);
+        complete
+    }
+
+    /// Trials that an earlier process made.
+    fn done(&self, state: &State) -> u64 {
+        let rows = |series| state.counts[journalled_cells(&self.plan, series)[0]].rows;
+        (0..self.plan.series.len()).map(rows).sum()
+    }
+
+    /// What was made, counted. What an earlier process spent is not known, and a part is no substitute for the whole.
+    fn trials(&self, state: State, resumed: bool) -> Trials {
+        let seconds = |seconds: &f64| (!resumed).then_some(*seconds);
+        let attacks = self.plan.series.iter().flat_map(|s| s.attacks.clone());
+        Trials {
+            seconds: state.seconds.iter().map(seconds).collect(),
+            counts: state.counts,
+            attacks: attacks.collect(),
+            contexts: self.contexts(),
+        }
+    }
+
+    /// Goes on with the run in `directory`, which must be of this configuration.
+    fn go_on(
+        &self,
+        directory: RunDir,
+        mut manifest: Manifest,
+        mut journal: Option<Journal>,
+        mut state: State,
+        control: &Control<'_>,
+    ) -> Result<Ended> {
+        let resumed = self.done(&state) > 0;
+        let rows: RowSink<'_> = match &mut journal {
+            Some(journal) => Some(journal),
+            None => None,
+        };
+        let complete = self.drive(&manifest.cells, &mut state, rows, control);
+        manifest.servers = serde_json::to_value(self.models.usage())
+            .map_err(|e| Error::failed(format!("cannot write what servers cost: {e}")))?;
+        if !complete? {
+            manifest.status = Status::Interrupted;
+            manifest.save(directory.path())?;
+            let path = directory.path().to_owned();
+            return Ok(Ended::Interrupted(path, self.config.keep));
+        }
+        let lists: Vec<&[String]> = self.plan.corpora.iter().map(|c| &c.texts[..]).collect();
+        manifest.texts_sha256 = Some(texts::write(directory.path(), &lists)?);
+        Ok(Ended::Made(Box::new(Made {
+            directory,
+            manifest,
+            journal,
+            trials: self.trials(state, resumed),
+        })))
+    }
+
+    /// Tells what servers were asked and how often they failed.
+    fn say_usage(&self, progress: &dyn Progress) {
+        for (server, usage) in self.models.usage() {
+            let failures: Vec<String> = usage
+                .failures
+                .iter()
+                .map(|(kind, count)| format!("{count} × {kind}"))
+                .collect();
+            let failures = if failures.is_empty() {
+                "none failed".to_owned()
+            } else {
+                format!("failed: {}", failures.join(", "))
+            };
+            progress.note(&format!(
+                "{server}: {} requests, {} of them repeated ({failures}), {} answers from the cache, {} tokens",
+                usage.requests, usage.retries, usage.cached, usage.tokens
+            ));
+        }
+    }
+
+    /// The attacks that guess with the trials, `[series][attack]`; one that sees nothing where there are none.
+    fn attacks(&self) -> Result<Vec<Vec<Arc<dyn Attack>>>> {
+        let contexts = self.contexts();
+        let build = |series: &Series| {
+            let mut attacks: Vec<Arc<dyn Attack>> = Vec::new();
+            for (_, attack) in series.scoring() {
+                if let Built::Scores(attack) = attack.build(&contexts[series.corpus])? {
+                    attacks.push(attack);
+                }
+            }
+            if attacks.is_empty() {
+                attacks.push(Arc::new(trial::Blind));
+            }
+            Ok(attacks)
+        };
+        self.plan.series.iter().map(build).collect()
+    }
+
+    /// What learns while a series hunts for its worst pair, `[series]`.
+    fn learners(&self) -> Result<Vec<Option<Arc<dyn Learner>>>> {
+        let contexts = self.contexts();
+        let build = |series: &Series| {
+            if !matches!(series.sets, Sets::Hunted(_)) {
+                return Ok(None);
+            }
+            Ok(match series.attacks[0].build(&contexts[series.corpus])? {
+                Built::Learns(learner) => Some(learner),
+                Built::Scores(_) => None,
+            })
+        };
+        self.plan.series.iter().map(build).collect()
+    }
+
+    /// What attacks on each corpus are built from.
+    #[must_use]
+    pub fn contexts(&self) -> Vec<teda_attacks::Context> {
+        let context = |corpus: &Corpus| teda_attacks::Context {
+            texts: Arc::clone(&corpus.texts),
+            encoder: self.models.encoder.clone(),
+            vectors: Arc::clone(&corpus.vectors),
+            tokens: self.models.tokens.clone(),
+            judge: self.models.judge.clone(),
+        };
+        self.plan.corpora.iter().map(context).collect()
+    }
+
+    /// One record a data set, however many corpora were derived from it.
+    fn dataset_records(&self) -> Vec<DatasetRecord> {
+        let mut records: Vec<DatasetRecord> = Vec::new();
+        for corpus in &self.plan.corpora {
+            let record = dataset_record(&corpus.dataset);
+            if records.last() != Some(&record) {
+                records.push(record);
+            }
+        }
+        records
+    }
+}
+
+/// Many audits of one series, each under a seed of its own: what shows how often a bound is wrong.
+pub struct Simulation<'a> {
+    /// The series.
+    pub series: &'a Series,
+    /// Its texts.
+    pub corpus: &'a Corpus,
+    attacks: Vec<Arc<dyn Attack>>,
+}
+
+impl Prepared {
+    /// Simulations of the first series, judged by the attacks that guess with the trials.
+    ///
+    /// # Errors
+    /// Where an attack cannot be built.
+    pub fn simulation(&self) -> Result<Simulation<'_>> {
+        Ok(Simulation {
+            series: &self.plan.series[0],
+            corpus: &self.plan.corpora[self.plan.series[0].corpus],
+            attacks: self.attacks()?.swap_remove(0),
+        })
+    }
+}
+
+impl Simulation<'_> {
+    /// The trials of one audit.
+    ///
+    /// # Errors
+    /// As [`trial::run`].
+    pub fn audit(&self, trials: u64, seed: Seed) -> Result<Vec<trial::Trial>> {
+        trial::run_from(self.series, self.corpus, &self.attacks, seed, 0..trials)
+    }
+}
+
+/// The configuration's first mechanism at its first ε on its first data set, for rewriting alone.
+///
+/// # Errors
+/// Usage, for anything in the configuration that cannot be met; failed, where a model cannot be loaded.
+pub fn mechanism(config: &Config, access: &Access) -> Result<Arc<dyn Mechanism>> {
+    config.validate()?;
+    let models = Models::load(&config.wanted(), access)?;
+    let dataset = teda_datasets::load(&config.datasets[0], &mut std::io::stdin())?;
+    let source = &config.mechanisms[0];
+    let epsilon = source.grid(config.epsilons.as_deref())?[0];
+    source.instance(
+        &models.context(dataset.texts.into()),
+        epsilon,
+        &config.settings(source)?,
+        config.claim.as_ref(),
+        models.programs(),
+    )
+}
+
+/// Takes up the run in `directory` where it stopped.
+///
+/// # Errors
+/// Usage, if there is no run, or it is complete; failed, if data or models have changed since.
+pub fn resume(directory: &Path, access: &Access, control: &Control<'_>) -> Result<Ended> {
+    let locked = RunDir::resume(directory)?;
+    let directory = &locked.path().to_owned();
+    let manifest = Manifest::load(directory)?;
+    if manifest.status == Status::Complete {
+        return Err(Error::usage(format!(
+            "{}: this run is complete; `teda report {}` shows it",
+            directory.display(),
+            directory.display()
+        )));
+    }
+    let changed = |what: &str, detail: String| {
+        Error::failed(format!(
+            "{}: {what} changed since the run began ({detail}), so its trials cannot be continued: begin a new run",
+            directory.display()
+        ))
+    };
+    if manifest.version != env!("CARGO_PKG_VERSION") {
+        let versions = format!(
+            "{} then, {} now",
+            manifest.version,
+            env!("CARGO_PKG_VERSION")
+        );
+        return Err(changed("teda", versions));
+    }
+    let prepared = Prepared::new(Config::of_run(&manifest, directory)?, access)?;
+    if manifest.models != prepared.models.records {
+        return Err(changed("the models", "other weights".to_owned()));
+    }
+    for (then, now) in manifest.datasets.iter().zip(prepared.dataset_records()) {
+        if then.sha256 != now.sha256 {
+            return Err(changed(
+                &format!("data set '{}'", then.name),
+                format!("{} texts then, {} now", then.texts, now.texts),
+            ));
+        }
+    }
+    let mut state = State::new(&manifest.cells, prepared.config.trial_range())?;
+    let journal = match prepared.config.keep {
+        Keep::Rows => Some(trials::resume(directory, |row| {
+            prepared.plan.observe(&row);
+            state.replay(&row)
+        })?),
+        Keep::Counts => None,
+    };
+    prepared.go_on(locked, manifest, journal, state, control)
+}
+
+fn dataset_record(dataset: &Dataset) -> DatasetRecord {
+    DatasetRecord {
+        name: dataset.name.clone(),
+        sha256: dataset.sha256.clone(),
+        texts: dataset.texts.len() as u64,
+        rows: dataset.rows as u64,
+        merged: dataset.merged as u64,
+        empty: dataset.empty as u64,
+        licence: dataset.licence.unwrap_or("the user's own data").to_owned(),
+    }
+}
+
+/// The cells of a plan as the manifest keeps them, in their order.
+fn cell_plans(config: &Config, plan: &Plan) -> Result<Vec<CellPlan>> {
+    let plans = |(number, series): (u32, &Series)| {
+        let cell = |attack: &Choice| {
+            Ok(CellPlan {
+                dataset: plan.corpora[series.corpus].dataset.name.clone(),
+                mechanism: series.name.clone(),
+                epsilon: series.epsilon,
+                epsilon_unit: series.unit.map(|unit| unit.name().to_owned()),
+                neighbours: config.neighbours.name().to_owned(),
+                k: series.k as u32,
+                lambda: series.lambda,
+                attack: attack.to_string(),
+                trials: config.trials,
+                alpha: config.alpha,
+                delta: config.delta,
+                estimator: config.estimator.of(config.until, attack).to_owned(),
+                guarantee: series.mechanism.guarantee(),
+                claimed_epsilon: series.claim.map(|claim| claim.epsilon),
+                claimed_delta: series.claim.map(|claim| claim.delta),
+                gaussian: series.mechanism.is_gaussian(),
+                texts: Some(series.corpus as u32),
+                series: Some(number),
+                seed: Some(series.seed.to_text()),
+                trained: config.learnable(attack)?,
+                explored: config.pairs.explores(config.trials)?,
+                signs: Vec::new(),
+            })
+        };
+        series.attacks.iter().map(cell).collect::<Result<Vec<_>>>()
+    };
+    let cells: Vec<Vec<CellPlan>> = (0..).zip(&plan.series).map(plans).collect::<Result<_>>()?;
+    Ok(cells.into_iter().flatten().collect())
+}

@@ -1,0 +1,420 @@
+//! Where a mechanism comes from: the registry, a program (`exec:COMMAND`), releases that were recorded
+//! (`releases:FILE`), or the Rust program that calls this library.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use teda_core::{
+    Basis, Error, Guarantee, Mechanism, Neighbours, Parameter, Query, Release, Result, Settings,
+    Unit,
+};
+use teda_mechanisms::registry::{self, Entry, Preset, Rewriter};
+use teda_mechanisms::{Context, Exec, ExecOptions};
+
+use crate::models::Programs;
+
+/// What a name begins with where a command follows.
+pub const EXEC: &str = "exec:";
+/// What a name begins with where a file of recorded releases follows.
+pub const RELEASES: &str = "releases:";
+/// What a name begins with where a Rust program's own mechanism is meant.
+const OWN: &str = "own:";
+
+/// How often a query that ends its process is tried again.
+const RESTARTS: usize = 2;
+
+/// Where a mechanism comes from. Written as what its user typed.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Source {
+    /// The registry.
+    Registry(&'static Entry),
+    /// A command that answers queries.
+    Program(String),
+    /// A file of what was released earlier.
+    Releases(PathBuf),
+    /// The program that calls this library.
+    Own(Own),
+}
+
+/// A mechanism that is there already.
+#[derive(Clone)]
+pub struct Own {
+    name: String,
+    /// None where a stored run names it.
+    mechanism: Option<Arc<dyn Mechanism>>,
+}
+
+impl Own {
+    fn guarantee(&self) -> Option<Guarantee> {
+        self.mechanism.as_ref()?.guarantee()
+    }
+}
+
+impl Source {
+    /// Reads what a user typed.
+    ///
+    /// # Errors
+    /// Usage, for a name that the registry does not know.
+    pub fn parse(text: &str) -> Result<Self> {
+        if let Some(command) = text.strip_prefix(EXEC) {
+            return Ok(Self::Program(command.to_owned()));
+        }
+        if let Some(file) = text.strip_prefix(RELEASES) {
+            return Ok(Self::Releases(file.into()));
+        }
+        if let Some(name) = text.strip_prefix(OWN) {
+            return Ok(Self::Own(Own {
+                name: name.to_owned(),
+                mechanism: None,
+            }));
+        }
+        registry::entry(text).map(Self::Registry)
+    }
+
+    /// A mechanism that is there already, under a name of its own.
+    #[must_use]
+    pub fn own(name: &str, mechanism: Arc<dyn Mechanism>) -> Self {
+        Self::Own(Own {
+            name: name.to_owned(),
+            mechanism: Some(mechanism),
+        })
+    }
+
+    /// Gives a mechanism that is there already another name; the others have theirs.
+    pub fn rename(&mut self, name: &str) {
+        if let Self::Own(own) = self {
+            name.clone_into(&mut own.name);
+        }
+    }
+
+    /// Whether it is a program or a file: neither tells what it claims.
+    #[must_use]
+    pub fn is_external(&self) -> bool {
+        matches!(self, Self::Program(_) | Self::Releases(_))
+    }
+
+    /// The file of recorded releases, where it is one.
+    #[must_use]
+    pub fn recorded(&self) -> Option<&Path> {
+        match self {
+            Self::Releases(file) => Some(file),
+            _ => None,
+        }
+    }
+
+    fn entry(&self) -> Option<&'static Entry> {
+        match self {
+            Self::Registry(entry) => Some(entry),
+            _ => None,
+        }
+    }
+
+    /// The name in results and seeds.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Own(own) => own.name.clone(),
+            _ => self.to_string(),
+        }
+    }
+
+    /// What one ε is spent on; `None` for a mechanism without. An external mechanism is run at the nominal ε that it
+    /// is given, if any; one's own at what it claims.
+    #[must_use]
+    pub fn unit(&self, has_epsilon: bool) -> Option<Unit> {
+        match self {
+            Self::Registry(entry) => entry.unit,
+            Self::Program(_) | Self::Releases(_) => has_epsilon.then_some(Unit::Text),
+            Self::Own(own) => own.guarantee().map(|claim| claim.unit),
+        }
+    }
+
+    /// The ε that are run of those asked for; one `None` for a mechanism without.
+    ///
+    /// # Errors
+    /// Usage, where ε are asked for of a mechanism that is there already.
+    pub fn grid(&self, asked: Option<&[f64]>) -> Result<Vec<Option<f64>>> {
+        let all = |epsilons: &[f64]| epsilons.iter().copied().map(Some).collect();
+        Ok(match (self, asked) {
+            (Self::Own(_), Some(_)) => {
+                return Err(Error::usage(
+                    "a mechanism that is there already has its epsilon: leave out epsilons",
+                ));
+            }
+            (Self::Own(own), None) => vec![own.guarantee().map(|claim| claim.epsilon)],
+            (_, asked) => match (self.unit(asked.is_some()), asked) {
+                (None, _) => vec![None],
+                (Some(_), Some(asked)) => all(asked),
+                (Some(_), None) => all(self.entry().map_or(&[], |entry| entry.grid)),
+            },
+        })
+    }
+
+    /// What `--set` can change.
+    #[must_use]
+    pub fn parameters(&self) -> &'static [Parameter] {
+        self.entry().map_or(&[], |entry| entry.parameters)
+    }
+
+    /// What `--preset` can choose.
+    #[must_use]
+    pub fn presets(&self) -> &'static [Preset] {
+        self.entry().map_or(&[], |entry| entry.presets)
+    }
+
+    /// What it rewrites with.
+    #[must_use]
+    pub fn rewriter(&self) -> Rewriter {
+        self.entry()
+            .map_or(Rewriter::Nothing, |entry| entry.rewriter)
+    }
+
+    /// The parameter values of `preset` (if any) overridden by `given`.
+    ///
+    /// # Errors
+    /// Usage, for an unknown preset or parameter, or a value out of range.
+    pub fn settings(&self, preset: Option<&str>, given: &[(String, String)]) -> Result<Settings> {
+        match self {
+            Self::Registry(entry) => entry.settings(preset, given),
+            _ => Settings::resolve(&self.name(), &[], given),
+        }
+    }
+
+    /// An instance at `epsilon`, which is one of [`Self::grid`]. `claim` is what is claimed of an external mechanism.
+    ///
+    /// # Errors
+    /// Usage, for an ε or a claim that it cannot have; what the mechanism's own construction says.
+    pub fn instance(
+        &self,
+        context: &Context,
+        epsilon: Option<f64>,
+        settings: &Settings,
+        claim: Option<&Claim>,
+        programs: Programs,
+    ) -> Result<Arc<dyn Mechanism>> {
+        let guarantee = || claim.map(|claim| claim.guarantee(epsilon)).transpose();
+        Ok(match self {
+            Self::Registry(entry) => entry.instance(context, epsilon, settings)?.into(),
+            Self::Program(command) => Arc::new(Exec::new(ExecOptions {
+                command: command.clone(),
+                processes: programs.processes,
+                timeout: programs.timeout,
+                restarts: RESTARTS,
+                epsilon,
+                guarantee: guarantee()?,
+            })?),
+            Self::Releases(_) => Arc::new(Recorded {
+                guarantee: guarantee()?,
+            }),
+            Self::Own(own) => own.mechanism.clone().ok_or_else(|| {
+                Error::usage(format!(
+                    "'{self}' is a mechanism of the program that made the run: that program alone can rewrite with it"
+                ))
+            })?,
+        })
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Registry(entry) => f.write_str(entry.name),
+            Self::Program(command) => write!(f, "{EXEC}{command}"),
+            Self::Releases(file) => write!(f, "{RELEASES}{}", file.display()),
+            Self::Own(own) => write!(f, "{OWN}{}", own.name),
+        }
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+impl TryFrom<String> for Source {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Source> for String {
+    fn from(source: Source) -> Self {
+        source.to_string()
+    }
+}
+
+/// What the user of an external mechanism claims of it (`--claim`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Claim {
+    /// As it was written.
+    text: String,
+    /// The nominal ε, where none is given.
+    epsilon: Option<f64>,
+    delta: f64,
+    neighbours: Neighbours,
+}
+
+impl Claim {
+    /// Reads `epsilon=2,delta=0,neighbours=any-texts,unit=text`, of which everything may be left out.
+    ///
+    /// # Errors
+    /// Usage, for what is no such claim.
+    pub fn parse(text: &str) -> Result<Self> {
+        let mut claim = Self {
+            text: text.to_owned(),
+            epsilon: None,
+            delta: 0.0,
+            neighbours: Neighbours::AnyTexts,
+        };
+        for part in text.split(',').filter(|part| !part.trim().is_empty()) {
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            let number = |legal: fn(f64) -> bool, range: &str| {
+                let number: Option<f64> = value.trim().parse().ok();
+                number.filter(|number| legal(*number)).ok_or_else(|| {
+                    Error::usage(format!("--claim {part}: {key} is a number {range}"))
+                })
+            };
+            match key.trim() {
+                "epsilon" => {
+                    claim.epsilon = Some(number(|e| e >= 0.0 && e.is_finite(), "of 0 or more")?);
+                }
+                "delta" => {
+                    claim.delta = number(|d| (0.0..1.0).contains(&d), "from 0 to below 1")?;
+                }
+                "neighbours" => {
+                    let known = [Neighbours::AnyTexts, Neighbours::OneToken];
+                    claim.neighbours = known
+                        .into_iter()
+                        .find(|neighbours| neighbours.name() == value.trim())
+                        .ok_or_else(|| {
+                            let names = known.map(Neighbours::name);
+                            Error::unknown("neighbours in --claim", value, &names)
+                        })?;
+                }
+                "unit" if value.trim() == Unit::Text.name() => {}
+                "unit" => {
+                    return Err(Error::usage(format!(
+                        "--claim {part}: a claim per {value} needs to know how many a text has, which an external mechanism does not tell; state what it claims for a whole text (unit=text)"
+                    )));
+                }
+                other => {
+                    let known = ["epsilon", "delta", "neighbours", "unit"];
+                    return Err(Error::unknown("part of --claim", other, &known));
+                }
+            }
+        }
+        Ok(claim)
+    }
+
+    fn guarantee(&self, nominal: Option<f64>) -> Result<Guarantee> {
+        let epsilon = self.epsilon.or(nominal).ok_or_else(|| {
+            Error::usage(
+                "--claim: the mechanism has no --epsilon, so the claim must state one: epsilon=…",
+            )
+        })?;
+        Ok(Guarantee {
+            epsilon,
+            delta: self.delta,
+            unit: Unit::Text,
+            neighbours: self.neighbours,
+            basis: Basis::Claimed,
+        })
+    }
+}
+
+impl TryFrom<String> for Claim {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Claim> for String {
+    fn from(claim: Claim) -> Self {
+        claim.text
+    }
+}
+
+/// A mechanism of which there is nothing but what it released.
+struct Recorded {
+    guarantee: Option<Guarantee>,
+}
+
+impl Mechanism for Recorded {
+    fn guarantee(&self) -> Option<Guarantee> {
+        self.guarantee
+    }
+
+    fn rewrite(&self, _: &[Query<'_>]) -> Result<Vec<Release>> {
+        Err(Error::usage(
+            "recorded releases are all there is of this mechanism: it rewrites no other text",
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_are_read_with_their_defaults() {
+        let claim = Claim::parse("epsilon=2,delta=1e-6,neighbours=one-token,unit=text").unwrap();
+        assert_eq!(
+            (claim.epsilon, claim.delta, claim.neighbours),
+            (Some(2.0), 1e-6, Neighbours::OneToken)
+        );
+        let nominal = Claim::parse("").unwrap();
+        assert_eq!(nominal.guarantee(Some(3.0)).unwrap().epsilon, 3.0);
+        assert!(matches!(nominal.guarantee(None), Err(Error::Usage(_))));
+        for wrong in [
+            "epsilon=-1",
+            "epsilon=x",
+            "delta=1",
+            "neighbours=all",
+            "unit=token",
+            "eps=1",
+        ] {
+            assert!(
+                matches!(Claim::parse(wrong), Err(Error::Usage(_))),
+                "{wrong}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_source_is_written_as_it_was_typed() {
+        for text in ["krr", "exec:python3 a,b.py", "releases:x/y.csv", "own:mine"] {
+            let source = Source::parse(text).unwrap();
+            assert_eq!(source.to_string(), text);
+            let json = serde_json::to_value(&source).unwrap();
+            assert_eq!(serde_json::from_value::<Source>(json).unwrap(), source);
+        }
+        assert!(Source::parse("kr").is_err());
+    }
+
+    #[test]
+    fn an_external_mechanism_runs_at_what_it_is_given() {
+        let source = Source::parse("exec:cat").unwrap();
+        assert_eq!(source.grid(None).unwrap(), [None]);
+        assert_eq!(
+            source.grid(Some(&[1.0, 2.0])).unwrap(),
+            [Some(1.0), Some(2.0)]
+        );
+        let krr = Source::parse("krr").unwrap();
+        assert_eq!(krr.grid(None).unwrap().len(), 4);
+    }
+}

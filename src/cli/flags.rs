@@ -1,0 +1,242 @@
+//! Flags that several commands have.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use teda::audit::config::{AUTO, Attacks, Config, EstimatorChoice, Keep};
+use teda::audit::pairs::Pairs;
+use teda::audit::progress::Progress;
+use teda::audit::run::Control;
+use teda::audit::source::Source;
+use teda::audit::stopping::Until;
+use teda::models::{Access, Programs, Say};
+use teda_core::{Error, Neighbours, Result};
+use teda_datasets::Request;
+use teda_models::http::Budget;
+
+/// Where the texts come from.
+#[derive(Args)]
+pub struct DataArguments {
+    /// Data sets: a shipped name (see `teda data list`), a file FILE.{jsonl,csv,tsv,parquet,txt} (or
+    /// .gz of it; FILE:COLUMN names the column), or - for standard input
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        default_value = "snips"
+    )]
+    dataset: Vec<String>,
+    /// Part of the data set; `all` for every part
+    #[arg(long, value_name = "NAME")]
+    split: Option<String>,
+    /// Only the first N distinct texts
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Only texts of at least N words
+    #[arg(long, value_name = "N")]
+    min_words: Option<usize>,
+    /// Only texts of at most N words
+    #[arg(long, value_name = "N")]
+    max_words: Option<usize>,
+}
+
+impl DataArguments {
+    /// One request a data set.
+    pub fn requests(&self) -> Vec<Request> {
+        self.dataset
+            .iter()
+            .map(|source| Request {
+                source: source.clone(),
+                split: self.split.clone(),
+                limit: self.limit,
+                min_words: self.min_words,
+                max_words: self.max_words,
+            })
+            .collect()
+    }
+}
+
+/// How mechanisms and models are set up.
+#[derive(Args)]
+pub struct ModelArguments {
+    /// Sets a mechanism's parameter (repeatable; see `teda list mechanisms`)
+    #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = parse_setting)]
+    pub set: Vec<(String, String)>,
+    /// A named set of parameter values, such as `paper`
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+    /// Root of all randomness
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Sentence encoder: builtin, a model of `teda models list`, a repository of the hub, a path, or a
+    /// server (http://…/v1?model=NAME)
+    #[arg(long, value_name = "MODEL", default_value = "builtin")]
+    pub encoder: String,
+    /// Language model that mechanisms rewrite with: builtin (one that fills gaps and one that generates;
+    /// builtin:mask=SHARE,rounds=N for the former), a model of `teda models list` (:chat=no leaves its
+    /// chat template out), a repository of the hub, a path, or a server
+    #[arg(long, value_name = "MODEL", default_value = "builtin")]
+    pub llm: String,
+    #[command(flatten)]
+    access: AccessArguments,
+}
+
+/// How models are reached.
+#[derive(Args)]
+pub struct AccessArguments {
+    /// Fetches no models: what is not on this machine is an error
+    #[arg(long)]
+    offline: bool,
+    /// Memory for the keys and values of language models, in MiB; the tables of mechanisms such as em may
+    /// take a quarter of as much besides. Changes the speed and no result
+    #[arg(long, value_name = "MIB", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..))]
+    memory: u32,
+    /// Requests to servers at most, repeated ones included; the run can be resumed with more
+    #[arg(long, value_name = "N")]
+    max_requests: Option<u64>,
+    /// Tokens paid to servers at most, prompts included; the run can be resumed with more
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<u64>,
+    /// Processes of a program (exec:…) at once; one a core when left out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    processes: Option<u16>,
+    /// Seconds that such a process may be silent, its start included
+    #[arg(long, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..))]
+    timeout: u32,
+}
+
+impl AccessArguments {
+    /// As the loader of models wants it.
+    pub fn access(&self, quiet: bool) -> Access {
+        let say: Say = match quiet {
+            true => Arc::new(|_| ()),
+            false => Arc::new(|line| eprintln!("{line}")),
+        };
+        Access {
+            offline: self.offline,
+            quiet,
+            memory: (self.memory as usize) << 20,
+            budget: Budget {
+                max_requests: self.max_requests,
+                max_tokens: self.max_tokens,
+            },
+            programs: Programs {
+                processes: self
+                    .processes
+                    .map_or_else(rayon::current_num_threads, usize::from),
+                timeout: Duration::from_secs(self.timeout.into()),
+            },
+            say,
+        }
+    }
+}
+
+impl ModelArguments {
+    /// How models are reached.
+    pub fn access(&self, quiet: bool) -> Access {
+        self.access.access(quiet)
+    }
+
+    /// The configuration of an audit of these mechanisms, with the defaults of everything else.
+    pub fn config(
+        &self,
+        mechanisms: Vec<Source>,
+        epsilons: Option<Vec<f64>>,
+        datasets: Vec<Request>,
+    ) -> Config {
+        Config {
+            mechanisms,
+            epsilons,
+            set: self.set.clone(),
+            preset: self.preset.clone(),
+            claim: None,
+            datasets,
+            attacks: Attacks::Auto,
+            ks: vec![2],
+            lambdas: vec![0.0],
+            neighbours: Neighbours::AnyTexts,
+            pairs: Pairs::Drawn,
+            trials: 1,
+            alpha: 0.01,
+            delta: 0.0,
+            estimator: EstimatorChoice::Auto,
+            until: Until::Trials,
+            seed: self.seed,
+            llm: self.llm.clone(),
+            encoder: self.encoder.clone(),
+            judge: AUTO.into(),
+            shard: None,
+            keep: Keep::Rows,
+        }
+    }
+}
+
+/// How fast trials are made.
+#[derive(Args)]
+pub struct PaceArguments {
+    #[command(flatten)]
+    pub speed: SpeedArguments,
+    /// Trials computed together; changes the speed and no result
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub batch: u64,
+}
+
+impl PaceArguments {
+    /// How a run is made.
+    pub fn control<'a>(&self, stop: &'a AtomicBool, progress: &'a dyn Progress) -> Control<'a> {
+        Control {
+            batch: self.batch,
+            stop,
+            progress,
+        }
+    }
+}
+
+/// Bytes of a thread's stack: that of a process's first thread, which commands ran on before.
+const STACK: usize = 8 << 20;
+
+/// How many cores are used.
+#[derive(Args)]
+pub struct SpeedArguments {
+    /// Threads; changes the speed and no result. All cores when left out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+impl SpeedArguments {
+    /// The threads that a command runs on.
+    ///
+    /// # Errors
+    /// Failed, where they cannot be started.
+    pub fn pool(&self) -> Result<ThreadPool> {
+        ThreadPoolBuilder::new()
+            .num_threads(self.threads.map_or(0, usize::from))
+            .stack_size(STACK)
+            .build()
+            .map_err(|e| Error::failed(format!("cannot start threads: {e}")))
+    }
+}
+
+fn parse_setting(text: &str) -> std::result::Result<(String, String), String> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or_else(|| format!("'{text}': write NAME=VALUE, such as tau=0.9"))?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// A flag that the first Ctrl-C sets; the second ends the process at once.
+pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&flag);
+    ctrlc::set_handler(move || {
+        if seen.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        eprintln!("\nstopping after the batches at work (Ctrl-C again to stop at once)");
+    })
+    .map_err(|e| Error::failed(format!("cannot catch Ctrl-C: {e}")))?;
+    Ok(flag)
+}

@@ -1,0 +1,84 @@
+//! The command line: one file a subcommand.
+
+mod audit;
+mod calibrate;
+mod check;
+mod data;
+mod flags;
+mod list;
+mod merge;
+mod models;
+mod output;
+mod progress;
+mod report;
+mod rewrite;
+mod selftest;
+
+use clap::{Parser, Subcommand};
+use teda_core::Error;
+
+/// Audits how private differentially private text rewriting really is.
+///
+/// Draws k candidate texts, rewrites one of them in secret, lets an adversary guess which, and turns
+/// the success rate over many trials into a lower bound on epsilon that can be set against the
+/// nominal one.
+#[derive(Parser)]
+#[command(name = "teda", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit status: 0 done, 1 failed while running, 2 wrong usage or configuration, 3 a check found a violation or a regression, 130 interrupted (the run can be resumed).";
+
+#[derive(Subcommand)]
+enum Command {
+    Audit(Box<audit::Arguments>),
+    Rewrite(rewrite::Arguments),
+    Check(check::Arguments),
+    Report(report::Arguments),
+    Merge(merge::Arguments),
+    List(list::Arguments),
+    Data(data::Arguments),
+    Models(models::Arguments),
+    Selftest(selftest::Arguments),
+}
+
+/// How a command ended without an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It did what was asked.
+    Done,
+    /// A check found a violation or a regression.
+    CheckFailed,
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// Runs the command line and returns the exit status.
+pub fn run() -> u8 {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Audit(arguments) => arguments.run(),
+        Command::Rewrite(arguments) => arguments.run(),
+        Command::Check(arguments) => arguments.run(),
+        Command::Report(arguments) => arguments.run(),
+        Command::Merge(arguments) => arguments.run(),
+        Command::List(arguments) => arguments.run(),
+        Command::Data(arguments) => arguments.run(),
+        Command::Models(arguments) => arguments.run(),
+        Command::Selftest(arguments) => arguments.run(),
+    };
+    match result {
+        Ok(Outcome::Done) => 0,
+        Ok(Outcome::CheckFailed) => 3,
+        Ok(Outcome::Interrupted) => 130,
+        Err(error) => {
+            eprintln!("error: {error}");
+            match error {
+                Error::Failed(_) => 1,
+                Error::Usage(_) => 2,
+            }
+        }
+    }
+}

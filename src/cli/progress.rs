@@ -1,0 +1,123 @@
+//! The progress of a run on standard error: a bar on a terminal, plain lines elsewhere.
+
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use teda::audit::progress::Progress;
+
+/// Plain lines are this far apart at least.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Shows how far a run is, with a running estimate.
+pub struct Terminal {
+    quiet: bool,
+    shown: Mutex<Option<Shown>>,
+}
+
+/// A run that is shown.
+struct Shown {
+    bar: ProgressBar,
+    /// When the last plain line was printed; `None` on a terminal or when quiet.
+    lines: Option<Instant>,
+    started: Instant,
+    already_done: u64,
+}
+
+impl Terminal {
+    /// Nothing to show yet, and never if `quiet`.
+    pub fn new(quiet: bool) -> Self {
+        Self {
+            quiet,
+            shown: Mutex::new(None),
+        }
+    }
+
+    /// What `read` makes of the run that is shown.
+    fn with<T>(&self, read: impl FnOnce(&mut Shown) -> T) -> Option<T> {
+        let shown = self.shown.lock();
+        let mut shown = shown.unwrap_or_else(std::sync::PoisonError::into_inner);
+        shown.as_mut().map(read)
+    }
+}
+
+impl Progress for Terminal {
+    fn begin(&self, total: u64, done: u64) {
+        let terminal = std::io::stderr().is_terminal();
+        let target = if self.quiet || !terminal {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        };
+        let style = ProgressStyle::with_template(
+            "{bar:24} {human_pos}/{human_len} trials  {elapsed} gone, {eta} left  {msg}",
+        )
+        .expect("the template is well-formed");
+        let bar = ProgressBar::with_draw_target(Some(total), target).with_style(style);
+        bar.set_position(done);
+        bar.reset_eta();
+        let shown = self.shown.lock();
+        *shown.unwrap_or_else(std::sync::PoisonError::into_inner) = Some(Shown {
+            bar,
+            lines: (!self.quiet && !terminal).then(Instant::now),
+            started: Instant::now(),
+            already_done: done,
+        });
+    }
+
+    fn advance(&self, trials: u64) {
+        self.with(|shown| {
+            shown.bar.inc(trials);
+            if let Some(last) = &mut shown.lines
+                && last.elapsed() >= LINE_EVERY
+            {
+                *last = Instant::now();
+                shown.line();
+            }
+        });
+    }
+
+    fn is_shown(&self) -> bool {
+        self.with(|shown| shown.lines.is_some() || !shown.bar.is_hidden())
+            .unwrap_or(false)
+    }
+
+    fn describe(&self, message: String) {
+        self.with(|shown| shown.bar.set_message(message));
+    }
+
+    fn end(&self) {
+        self.with(|shown| {
+            if shown.lines.is_some() {
+                shown.line();
+            }
+            shown.bar.finish_and_clear();
+        });
+    }
+
+    fn note(&self, line: &str) {
+        if !self.quiet {
+            eprintln!("{line}");
+        }
+    }
+}
+
+impl Shown {
+    fn line(&self) {
+        let (done, total) = (self.bar.position(), self.bar.length().unwrap_or(0));
+        let elapsed = self.started.elapsed();
+        let made = done.saturating_sub(self.already_done);
+        let left = if made == 0 {
+            "unknown".to_owned()
+        } else {
+            let seconds = elapsed.as_secs_f64() * (total.saturating_sub(done)) as f64 / made as f64;
+            HumanDuration(Duration::from_secs_f64(seconds)).to_string()
+        };
+        eprintln!(
+            "{done}/{total} trials, {} gone, {left} left  {}",
+            HumanDuration(elapsed),
+            self.bar.message()
+        );
+    }
+}

@@ -1,0 +1,477 @@
+//! The models that `--encoder`, `--llm` and `--judge` name: those in the binary, those of the store, and
+//! those on servers.
+
+pub mod spec;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use teda_attacks::Judge;
+use teda_core::{Encoder, Error, LanguageModel, Result, TextGenerator, TokenMap};
+use teda_mechanisms::{Context, Memory, Rewriter};
+use teda_models::builtin::{self, Infill};
+use teda_models::generate::{self, LocalModel, Sampler};
+use teda_models::http::{self, Budget, Http, Usage};
+use teda_models::store::{self, Resolved, Store};
+use teda_models::{Backend, Checkpoint, SentenceEncoder};
+use teda_results::ModelRecord;
+
+use self::spec::{By, Spec, Target};
+
+/// How models and programs are reached and run; nothing here can change a result.
+#[derive(Clone)]
+pub struct Access {
+    /// Whether the network may not be used to fetch models.
+    pub offline: bool,
+    /// No progress of downloads on standard error.
+    pub quiet: bool,
+    /// Bytes for the keys and values of language models; the tables of mechanisms get a share of as many more.
+    pub memory: usize,
+    /// What may be spent on servers.
+    pub budget: Budget,
+    /// How programs that stand for mechanisms are run.
+    pub programs: Programs,
+    /// Is told what is loaded.
+    pub say: Say,
+}
+
+/// Takes a line for the user.
+pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
+
+impl Default for Access {
+    /// No download, two gibibytes, nothing spent on servers beyond measure, and not a word.
+    fn default() -> Self {
+        Self {
+            offline: true,
+            quiet: true,
+            memory: 2048 << 20,
+            budget: Budget {
+                max_requests: None,
+                max_tokens: None,
+            },
+            programs: Programs::default(),
+            say: Arc::new(|_| ()),
+        }
+    }
+}
+
+/// How programs are run; nothing here can change a result of one that keeps to the protocol.
+#[derive(Debug, Clone, Copy)]
+pub struct Programs {
+    /// Processes of a command at once.
+    pub processes: usize,
+    /// How long a process may be silent.
+    pub timeout: Duration,
+}
+
+impl Default for Programs {
+    /// A process a thread, and ten minutes.
+    fn default() -> Self {
+        Self {
+            processes: rayon::current_num_threads(),
+            timeout: Duration::from_secs(600),
+        }
+    }
+}
+
+/// The models that an audit names, and what for.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The sentence encoder.
+    pub encoder: String,
+    /// The rewriter.
+    pub llm: String,
+    /// The judge.
+    pub judge: String,
+    /// The mechanisms that rewrite with a model, and with what kind of it.
+    pub rewriters: Vec<(String, Rewriter)>,
+    /// Whether an attack judges with a language model.
+    pub judges: bool,
+}
+
+/// Of the memory for language models, the part that the tables of mechanisms may take besides.
+const SHARE_OF_TABLES: usize = 4;
+
+/// The models of a run, chosen by name.
+pub struct Models {
+    /// The sentence encoder of attack, candidate sampling and pruning.
+    pub encoder: Arc<dyn Encoder>,
+    /// The public token map of word-level mechanisms.
+    pub tokens: Arc<dyn TokenMap>,
+    /// The black-box rewriter, where a mechanism of the run needs one.
+    generator: Option<Loaded>,
+    /// The language model that rewrites, where a mechanism of the run needs one.
+    language: Option<Loaded>,
+    /// The adversary's language model, where an attack of the run needs one.
+    pub judge: Option<Judge>,
+    /// What the manifest says of them.
+    pub records: Vec<ModelRecord>,
+    servers: Vec<Arc<Http>>,
+    /// The language models so far, so that none is loaded twice.
+    loaded: Vec<(Spec, Loaded)>,
+    /// The rewriter in the binary, once it is loaded.
+    rewriter: Option<Arc<LocalModel>>,
+    /// What the tables of all mechanisms may take.
+    memory: Memory,
+    programs: Programs,
+}
+
+/// A language model by what it can do.
+#[derive(Clone)]
+enum Loaded {
+    /// Fills gaps: rewrites in its own way and follows no instructions.
+    Infill(Arc<Infill>),
+    /// Shows its logits.
+    Local(Arc<LocalModel>),
+    /// Shows its words.
+    Server(Arc<Http>),
+}
+
+impl Loaded {
+    fn generator(&self) -> Arc<dyn TextGenerator> {
+        match self {
+            Self::Infill(model) => model.clone(),
+            Self::Local(model) => Arc::new(Sampler(model.clone())),
+            Self::Server(server) => server.clone(),
+        }
+    }
+
+    fn language_model(&self) -> Option<Arc<dyn LanguageModel>> {
+        match self {
+            Self::Local(model) => Some(model.clone()),
+            Self::Infill(_) | Self::Server(_) => None,
+        }
+    }
+
+    /// This model as a judge, in the way asked for or its own.
+    fn judge(self, by: Option<By>) -> Result<Judge> {
+        Ok(match (self, by) {
+            (Self::Infill(_), _) => return Err(only_infills()),
+            (Self::Local(model), Some(By::Prompt)) if !model.follows_instructions() => {
+                return Err(Error::usage(
+                    "the rewriter in the binary follows no instructions, so it cannot judge by prompt; take by=likelihood, or a language model such as smollm2-135m (`teda models pull smollm2-135m` fetches it)",
+                ));
+            }
+            (Self::Local(model), None | Some(By::Likelihood)) => Judge::Likelihood(model),
+            (Self::Local(model), Some(By::Prompt)) => Judge::Probabilities(model),
+            (Self::Server(server), Some(By::Likelihood)) => Judge::Likelihood(server),
+            (Self::Server(server), None | Some(By::Prompt)) => Judge::Words(server),
+        })
+    }
+}
+
+impl Models {
+    /// Loads what mechanisms and attacks need.
+    ///
+    /// # Errors
+    /// Usage, for an unknown name or option, or a model that cannot serve what is asked of it; failed,
+    /// where one cannot be obtained or loaded.
+    pub fn load(wanted: &Wanted, access: &Access) -> Result<Self> {
+        let tokens = Arc::new(builtin::encoder()?);
+        let mut models = Self {
+            encoder: tokens.clone(),
+            tokens,
+            generator: None,
+            language: None,
+            judge: None,
+            records: shipped(builtin::Model::Encoder),
+            servers: Vec::new(),
+            loaded: Vec::new(),
+            rewriter: None,
+            memory: Memory::new(access.memory / SHARE_OF_TABLES),
+            programs: access.programs,
+        };
+        models.load_encoder(&Spec::parse("--encoder", &wanted.encoder)?, access)?;
+        let spec = Spec::parse("--llm", &wanted.llm)?;
+        // A wrong name is a mistake even where nothing would use it.
+        spec.check_name()?;
+        models.load_rewriters(&spec, &wanted.rewriters, access)?;
+        models.load_judge(wanted, &spec, access)?;
+        Ok(models)
+    }
+
+    /// What the mechanisms rewrite with: the one model that `spec` names, or those in the binary.
+    fn load_rewriters(
+        &mut self,
+        spec: &Spec,
+        needs: &[(String, Rewriter)],
+        access: &Access,
+    ) -> Result<()> {
+        let any = |wanted: [Rewriter; 2]| needs.iter().any(|(_, need)| wanted.contains(need));
+        if !spec.is_builtin() {
+            if !needs.is_empty() {
+                let model = self.load_language_model(spec, true, access)?;
+                check(spec, &model, needs)?;
+                self.generator = Some(model.clone());
+                self.language = Some(model);
+            }
+            return Ok(());
+        }
+        if any([Rewriter::Generator, Rewriter::Any]) {
+            self.generator = Some(self.load_language_model(spec, true, access)?);
+        } else {
+            // The rewriter has no options, and one without effect is a mistake.
+            spec.takes(&[])?;
+        }
+        let speaks = needs.iter().any(|(_, need)| *need != Rewriter::Generator);
+        if speaks {
+            self.language = Some(self.load_rewriter(access)?);
+        }
+        Ok(())
+    }
+
+    /// Has attacks and candidate sampling go by an encoder of the program that calls this library.
+    pub fn use_encoder(&mut self, encoder: Arc<dyn Encoder>) {
+        self.encoder = encoder;
+        self.records.push(ModelRecord {
+            name: "encoder".to_owned(),
+            source: "the program that made the run".to_owned(),
+            sha256: None,
+        });
+    }
+
+    /// Adds files to the manifest's, each once: two models share a tokenizer.
+    fn record(&mut self, files: Vec<ModelRecord>) {
+        for file in files {
+            if !self.records.contains(&file) {
+                self.records.push(file);
+            }
+        }
+    }
+
+    /// The rewriter in the binary.
+    fn load_rewriter(&mut self, access: &Access) -> Result<Loaded> {
+        if self.rewriter.is_none() {
+            self.rewriter = Some(Arc::new(builtin::rewriter(access.memory)?));
+            self.record(shipped(builtin::Model::Rewriter));
+        }
+        let rewriter = self.rewriter.clone().expect("it is loaded");
+        Ok(Loaded::Local(rewriter))
+    }
+
+    fn load_judge(&mut self, wanted: &Wanted, llm: &Spec, access: &Access) -> Result<()> {
+        let (named, by) = Spec::parse_judge(&wanted.judge)?;
+        named.check_name()?;
+        if !wanted.judges {
+            return Ok(());
+        }
+        let (spec, whose) = if named.target == Target::Automatic && !llm.is_builtin() {
+            (llm.clone(), format!("--judge auto ({llm})"))
+        } else {
+            (named.clone(), format!("--judge {named}"))
+        };
+        let loaded = if spec.is_builtin() {
+            self.load_rewriter(access)
+        } else {
+            self.load_language_model(&spec, false, access)
+        };
+        let judge = loaded.and_then(|loaded| loaded.judge(by));
+        self.judge = Some(judge.map_err(|e| e.context(whose))?);
+        Ok(())
+    }
+
+    fn load_encoder(&mut self, spec: &Spec, access: &Access) -> Result<()> {
+        spec.takes(&[])?;
+        spec.check_name()?;
+        match &spec.target {
+            Target::Builtin | Target::Automatic => {}
+            Target::Server(address) => {
+                let server = Arc::new(Http::open_encoder(address, server_options(access)?)?);
+                self.records.push(server_record(&server));
+                self.servers.push(server.clone());
+                self.encoder = server;
+            }
+            Target::Stored(name) => {
+                let (checkpoint, _) = self.open(name, access)?;
+                self.encoder = Arc::new(SentenceEncoder::load(checkpoint)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The language model that `spec` names: the one that is there already, where it was named before.
+    /// `infills` says whether one that only fills gaps will do.
+    fn load_language_model(
+        &mut self,
+        spec: &Spec,
+        infills: bool,
+        access: &Access,
+    ) -> Result<Loaded> {
+        if let Some((_, known)) = self.loaded.iter().find(|(known, _)| known.is(spec)) {
+            return Ok(known.clone());
+        }
+        let loaded = match &spec.target {
+            Target::Builtin | Target::Automatic => {
+                let model = builtin::infill(spec.infill()?)?;
+                self.record(shipped(builtin::Model::Infill));
+                Loaded::Infill(Arc::new(model))
+            }
+            Target::Server(address) => {
+                let server = Arc::new(Http::open(address, server_options(access)?)?);
+                self.records.push(server_record(&server));
+                self.servers.push(server.clone());
+                Loaded::Server(server)
+            }
+            Target::Stored(name) => {
+                let (checkpoint, resolved) = self.open(name, access)?;
+                if checkpoint.is_masked() {
+                    if !infills {
+                        return Err(only_infills());
+                    }
+                    Loaded::Infill(Arc::new(Infill::of(checkpoint, spec.infill()?)?))
+                } else {
+                    let options = generate::Options {
+                        instructed: true,
+                        chat: spec.chat()?,
+                        memory: access.memory,
+                        logit_moments: resolved.card.and_then(|card| card.logit_moments),
+                    };
+                    Loaded::Local(Arc::new(LocalModel::load(checkpoint, options)?))
+                }
+            }
+        };
+        self.loaded.push((spec.clone(), loaded.clone()));
+        Ok(loaded)
+    }
+
+    /// A model's files, from the store, recorded for the manifest.
+    fn open(&mut self, name: &str, access: &Access) -> Result<(Checkpoint, Resolved)> {
+        let resolved = Store::open(store_options(access))?.resolve(name)?;
+        self.records
+            .extend(resolved.files.iter().map(|file| ModelRecord {
+                name: format!("{name}/{}", file.name),
+                source: resolved.source.clone(),
+                sha256: Some(file.sha256.clone()),
+            }));
+        (access.say)(&format!("loading {name} ({})", resolved.source));
+        let checkpoint = Checkpoint::open(name, &resolved.path)?;
+        Ok((checkpoint, resolved))
+    }
+
+    /// What mechanisms are built from, on a data set of these distinct texts.
+    #[must_use]
+    pub fn context(&self, texts: Arc<[String]>) -> Context {
+        Context {
+            texts,
+            tokens: self.tokens.clone(),
+            encoder: self.encoder.clone(),
+            generator: self.generator.as_ref().map(Loaded::generator),
+            sampler: self.language.as_ref().map(Loaded::generator),
+            language_model: self.language.as_ref().and_then(Loaded::language_model),
+            memory: self.memory.clone(),
+        }
+    }
+
+    /// How programs are run.
+    #[must_use]
+    pub fn programs(&self) -> Programs {
+        self.programs
+    }
+
+    /// Whether the same configuration gives the same rows again.
+    #[must_use]
+    pub fn reproducible(&self) -> bool {
+        self.servers.is_empty()
+    }
+
+    /// What was spent on servers, one entry a server.
+    #[must_use]
+    pub fn usage(&self) -> Vec<(String, Usage)> {
+        self.servers
+            .iter()
+            .map(|server| (server.name(), server.usage()))
+            .collect()
+    }
+}
+
+/// The language model that `name` names in the store, or `builtin`.
+///
+/// # Errors
+/// Those of the store and of opening the files.
+pub fn language_model(name: &str, chat: bool, access: &Access) -> Result<LocalModel> {
+    if name == "builtin" {
+        return builtin::rewriter(access.memory);
+    }
+    let resolved = Store::open(store_options(access))?.resolve(name)?;
+    let options = generate::Options {
+        instructed: true,
+        chat,
+        memory: access.memory,
+        logit_moments: None,
+    };
+    LocalModel::load(Checkpoint::open(name, &resolved.path)?, options)
+}
+
+/// Whether what was loaded can do what the mechanisms need.
+fn check(spec: &Spec, loaded: &Loaded, needs: &[(String, Rewriter)]) -> Result<()> {
+    for (mechanism, need) in needs {
+        let (served, what) = match need {
+            Rewriter::Nothing | Rewriter::Generator => (true, ""),
+            Rewriter::Sampler => (
+                !matches!(loaded, Loaded::Infill(_)),
+                "a language model, which generates",
+            ),
+            Rewriter::LanguageModel | Rewriter::Any => (
+                matches!(loaded, Loaded::Local(_)),
+                "a language model whose logits can be seen, which a server does not show",
+            ),
+        };
+        if !served {
+            return Err(Error::usage(format!(
+                "'{mechanism}' needs {what}, and --llm {spec} is none. Take --llm builtin, or for example --llm smollm2-135m (`teda models pull smollm2-135m` fetches it, `teda models list` shows others)"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn only_infills() -> Error {
+    Error::usage(
+        "a model that fills gaps cannot judge; take --judge builtin, a language model or a server, for example --judge smollm2-135m (`teda models pull smollm2-135m` fetches it)",
+    )
+}
+
+/// The device that models run on, as the manifest names it.
+#[must_use]
+pub fn device() -> &'static str {
+    Backend::best().name()
+}
+
+fn shipped(model: builtin::Model) -> Vec<ModelRecord> {
+    builtin::digests(model)
+        .into_iter()
+        .map(|(name, sha256)| ModelRecord {
+            name: name.to_owned(),
+            source: "ships in the binary".to_owned(),
+            sha256: Some(sha256),
+        })
+        .collect()
+}
+
+fn server_record(server: &Http) -> ModelRecord {
+    ModelRecord {
+        name: server.name(),
+        source: "server".to_owned(),
+        sha256: None,
+    }
+}
+
+fn store_options(access: &Access) -> store::Options {
+    store::Options {
+        offline: access.offline,
+        quiet: access.quiet,
+    }
+}
+
+/// Answers are kept beside the models.
+fn server_options(access: &Access) -> Result<http::Options> {
+    let store = Store::open(store_options(access))?;
+    Ok(http::Options {
+        budget: access.budget,
+        cache: store
+            .directory()
+            .parent()
+            .map(|cache| -> PathBuf { cache.join("answers") }),
+    })
+}

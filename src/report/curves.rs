@@ -1,0 +1,237 @@
+//! From the cells of one or several runs to one picture.
+
+use std::path::Path;
+
+use teda_core::estimator::{Level, binomial};
+use teda_core::{Result, Verdict};
+use teda_results::Cell;
+
+use crate::report::explanation;
+use teda_plot::{Options, Point, Series, draw};
+
+/// Share of failed trials above which a picture points at them.
+const FAILED: f64 = 0.01;
+
+/// Draws all cells into `curve.svg` and `curve.png` in `directory`: one line for each mechanism, data set,
+/// attack, neighbours, k and λ.
+///
+/// # Errors
+/// Failed, where a file cannot be written.
+pub fn write(directory: &Path, cells: &[Cell]) -> Result<()> {
+    let Some(first) = cells.first() else {
+        return Ok(());
+    };
+    let differs = |aspect: &Aspect| cells.iter().any(|cell| aspect(cell) != aspect(first));
+    let aspects: Vec<Aspect> = ASPECTS.into_iter().filter(differs).collect();
+    let claiming: Vec<Aspect> = match claims_vary(cells) {
+        true => CLAIMING.into_iter().filter(differs).collect(),
+        false => Vec::new(),
+    };
+    let mut series: Vec<(Vec<String>, Series)> = Vec::new();
+    let drawable = |cell: &&Cell| cell.empirical_epsilon.is_finite();
+    for cell in cells.iter().filter(drawable) {
+        let key: Vec<String> = ASPECTS.iter().map(|aspect| aspect(cell)).collect();
+        let point = point(cell)?;
+        match series.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, series)) => series.points.push(point),
+            None => series.push((
+                key,
+                Series {
+                    label: label(cell, &aspects),
+                    claimant: claimant(cell, &claiming),
+                    points: vec![point],
+                },
+            )),
+        }
+    }
+    let series: Vec<Series> = series.into_iter().map(|(_, series)| series).collect();
+    draw(
+        &series,
+        &options(cells),
+        &directory.join("curve.svg"),
+        &directory.join("curve.png"),
+    )
+}
+
+/// Something that tells one line from another.
+type Aspect = fn(&Cell) -> String;
+
+const ASPECTS: [Aspect; 6] = [
+    mechanism,
+    dataset,
+    |cell| format!("{} attack", cell.attack),
+    neighbours,
+    |cell| format!("k = {}", cell.k),
+    |cell| format!("λ = {}", cell.lambda),
+];
+
+/// What a mechanism's claim may hang on, beside its ε.
+const CLAIMING: [Aspect; 2] = [dataset, neighbours];
+
+fn mechanism(cell: &Cell) -> String {
+    cell.mechanism.clone()
+}
+
+fn dataset(cell: &Cell) -> String {
+    cell.dataset.clone()
+}
+
+fn neighbours(cell: &Cell) -> String {
+    format!("{} neighbours", cell.neighbours)
+}
+
+/// What the legend calls a cell's line: the mechanism, and what differs between lines.
+fn label(cell: &Cell, differing: &[Aspect]) -> String {
+    let mut parts: Vec<String> = differing.iter().map(|aspect| aspect(cell)).collect();
+    if !parts.contains(&cell.mechanism) {
+        parts.insert(0, cell.mechanism.clone());
+    }
+    parts.join(", ")
+}
+
+/// Whether a mechanism claims more than one thing at one ε.
+fn claims_vary(cells: &[Cell]) -> bool {
+    let same = |a: &Cell, b: &Cell| a.mechanism == b.mechanism && a.epsilon == b.epsilon;
+    let mut firsts: Vec<&Cell> = Vec::new();
+    cells
+        .iter()
+        .any(|cell| match firsts.iter().find(|first| same(first, cell)) {
+            Some(first) => first.claimed_epsilon != cell.claimed_epsilon,
+            None => {
+                firsts.push(cell);
+                false
+            }
+        })
+}
+
+/// What the legend calls whoever makes a cell's claim: the mechanism, and where.
+fn claimant(cell: &Cell, differing: &[Aspect]) -> String {
+    let place: Vec<String> = differing.iter().map(|aspect| aspect(cell)).collect();
+    match place.is_empty() {
+        true => cell.mechanism.clone(),
+        false => format!("{} ({})", cell.mechanism, place.join(", ")),
+    }
+}
+
+/// The point of a cell. Its upper end is what the attack's success rate can be at most at the same
+/// tail; it bounds this attack, not the mechanism.
+fn point(cell: &Cell) -> Result<Point> {
+    let tail = Level::new(cell.alpha)?.tail();
+    let rate = binomial::upper_limit(cell.hits, cell.trials, tail);
+    let upper = ((f64::from(cell.k) - 1.0) * rate.p / rate.q).ln().max(0.0);
+    let verdict = Verdict::parse(&cell.verdict)?;
+    // A claim at a larger δ than the audit's says nothing of the bound; its verdict says so.
+    let claim = cell.claimed_epsilon.filter(|_| verdict != Verdict::NoClaim);
+    Ok(Point {
+        nominal: cell.epsilon,
+        lower: cell.empirical_epsilon,
+        upper: upper.max(cell.empirical_epsilon),
+        ceiling: cell.ceiling,
+        claim,
+        verdict,
+        failed: cell.failed as f64 > FAILED * cell.trials as f64,
+    })
+}
+
+/// What the caption says of a cell: its verdict, and what an attack goes by that learned.
+fn said(cell: &Cell) -> impl Iterator<Item = String> {
+    let signs = explanation::signs(cell, SIGNS);
+    std::iter::once(explanation::with_verdict(cell)).chain(signs)
+}
+
+/// Signs in the caption.
+const SIGNS: usize = 3;
+
+/// Title, subtitle and units: what is the same in all cells is said once.
+fn options(cells: &[Cell]) -> Options {
+    let first = &cells[0];
+    let common = |aspect: fn(&Cell) -> String| {
+        let value = aspect(first);
+        cells
+            .iter()
+            .all(|cell| aspect(cell) == value)
+            .then_some(value)
+    };
+    let infinite = cells
+        .iter()
+        .filter(|cell| cell.empirical_epsilon.is_infinite())
+        .count();
+    let subtitle: Vec<String> = [
+        common(dataset),
+        common(neighbours),
+        common(|cell| format!("k = {}", cell.k)),
+        common(|cell| format!("λ = {}", cell.lambda)),
+        common(|cell| format!("{} trials a point", cell.trials)),
+        common(|cell| format!("{} attack", cell.attack)),
+        Some(infinite)
+            .filter(|count| *count > 0)
+            .map(|count| format!("{count} infinite bounds are not drawn")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let title = common(mechanism).map_or_else(
+        || "Empirical against nominal ε".into(),
+        |m| format!("Empirical against nominal ε: {m}"),
+    );
+    let mut units: Vec<&str> = cells
+        .iter()
+        .filter_map(|cell| cell.epsilon_unit.as_deref())
+        .collect();
+    units.sort_unstable();
+    units.dedup();
+    let mut telling = explanation::telling(cells);
+    telling.sort_by_key(|cell| cell.verdict != Verdict::Violation.name());
+    Options {
+        findings: telling.iter().flat_map(said).collect(),
+        title,
+        subtitle: subtitle.join(" · "),
+        unit: units.join(" or "),
+        confidence: 1.0 - first.alpha,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A cell of 1000 trials, by what a picture goes by.
+    fn cell(dataset: &str, claim: Option<f64>, failed: u64, verdict: &str) -> Cell {
+        let cell = serde_json::json!({
+            "dataset": dataset, "mechanism": "em", "epsilon": 2.0, "epsilon_unit": "text",
+            "neighbours": "one-token", "k": 2, "lambda": 0.0, "attack": "embedding", "trials": 1000,
+            "hits": 600, "failed": failed, "success_rate": 0.6, "success_lower": 0.56, "alpha": 0.01,
+            "delta": 0.0, "estimator": "teda", "empirical_epsilon": 0.24, "ceiling": 5.2,
+            "claimed_epsilon": claim, "verdict": verdict, "seconds": null,
+        });
+        serde_json::from_value(cell).unwrap()
+    }
+
+    fn picture(cells: &[Cell]) -> String {
+        let directory = tempfile::tempdir().unwrap();
+        write(directory.path(), cells).unwrap();
+        std::fs::read_to_string(directory.path().join("curve.svg")).unwrap()
+    }
+
+    #[test]
+    fn claims_are_named_by_where_they_differ() {
+        let snips = cell("snips", Some(2.0), 0, "consistent");
+        let same = picture(&[snips.clone(), cell("novels", Some(2.0), 0, "consistent")]);
+        assert!(same.contains("\nclaim = nominal ε\n"));
+        let other = picture(&[snips.clone(), cell("novels", Some(3.0), 0, "consistent")]);
+        assert!(other.contains("claim of em (snips) = nominal ε"));
+        assert!(other.contains("claim of em (novels) = 3"));
+        // A claim at a larger δ than the audit's is none, as its verdict says.
+        let none = picture(&[cell("snips", Some(2.0), 0, "no-claim")]);
+        assert!(!none.contains("\nclaim") && none.contains("no claim between such texts"));
+    }
+
+    #[test]
+    fn more_than_a_hundredth_of_failures_is_pointed_at() {
+        let says = |failed| {
+            let cells = [cell("snips", Some(2.0), failed, "consistent")];
+            picture(&cells).contains("more than 1 % of trials failed")
+        };
+        assert!(!says(10) && says(11));
+    }
+}

@@ -1,0 +1,177 @@
+//! What is written once all trials are there: rows, guesses of attacks that learn, cells, result and curves.
+
+use std::path::{Path, PathBuf};
+
+use teda_attacks::{Choice, Context};
+use teda_core::{Error, Result};
+use teda_results::{
+    Cell, CellPlan, Document, Row, Status, Writer, cells_csv, guesses, texts, trials,
+};
+
+use crate::audit::attacks_on_rows::{self, Put};
+use crate::audit::counting::{self, Count, Counted};
+use crate::audit::run::{Made, Trials};
+use crate::report::curves;
+use crate::report::judge::judge;
+
+/// The result document of a run directory.
+pub const RESULT: &str = "result.json";
+/// The cells as a table for spreadsheets.
+const CELLS: &str = "cells.csv";
+
+/// Turns the journal, if rows were kept, into `trials.parquet`, has attacks learn, judges the cells and writes them
+/// with their curves. In a part of a run, attacks that learn wait for the whole.
+///
+/// # Errors
+/// Failed, where a file cannot be written; the journal is kept until its rows are stored.
+pub fn write(made: Made) -> Result<(PathBuf, Vec<Cell>)> {
+    let Made {
+        directory,
+        mut manifest,
+        journal,
+        trials: made,
+    } = made;
+    let directory = directory.path();
+    let kept = journal.map(trials::finish).transpose()?;
+    let is_part = manifest.shard.is_some();
+    let counted = if !is_part && manifest.cells.iter().any(CellPlan::is_deferred) {
+        let mut sink = guesses::create(directory)?;
+        let rows = trials::rows(directory)?;
+        let counted = learn(&mut manifest.cells, made, rows, Some(&mut sink))?;
+        sink.finish()?;
+        manifest.guesses_sha256 = Some(guesses::sha256(directory)?);
+        counted
+    } else {
+        made.counts
+            .into_iter()
+            .zip(made.seconds)
+            .map(Some)
+            .collect()
+    };
+    let counted = with_plans(&manifest.cells, counted, is_part);
+    let cells = judge(&counted, || match &manifest.texts_sha256 {
+        Some(sha256) => texts::read(directory, sha256),
+        None => Ok(Vec::new()),
+    })?;
+    write_cells(directory, &cells)?;
+    manifest.trials_sha256 = kept.map(|()| trials::sha256(directory)).transpose()?;
+    manifest.status = Status::Complete;
+    manifest.save(directory)?;
+    Ok((directory.to_owned(), cells))
+}
+
+/// Has attacks learn from the rows of a run that is kept in memory, and judges its cells.
+///
+/// # Errors
+/// Where an attack fails.
+pub fn in_memory(mut cells: Vec<CellPlan>, rows: Vec<Row>, made: Trials) -> Result<Vec<Cell>> {
+    let lists: Vec<Vec<String>> = made.contexts.iter().map(|c| c.texts.to_vec()).collect();
+    let counted = if cells.iter().any(CellPlan::is_deferred) {
+        learn(&mut cells, made, rows.into_iter().map(Ok), None)?
+    } else {
+        made.counts
+            .into_iter()
+            .zip(made.seconds)
+            .map(Some)
+            .collect()
+    };
+    judge(&with_plans(&cells, counted, false), || Ok(lists))
+}
+
+/// A cell's counts with the seconds that it took.
+type Known = Option<(Count, Option<f64>)>;
+
+/// The cells that have counts: in a part of a run, not those of attacks that learn.
+fn with_plans(cells: &[CellPlan], counted: Vec<Known>, is_part: bool) -> Vec<Counted> {
+    let both = cells.iter().zip(counted);
+    both.filter(|(plan, _)| !(is_part && plan.is_deferred()))
+        .filter_map(|(plan, known)| {
+            let (count, seconds) = known?;
+            let plan = plan.clone();
+            Some(Counted {
+                plan,
+                count,
+                seconds,
+            })
+        })
+        .collect()
+}
+
+/// Has the attacks that learn judge the rows; their guesses go to `sink`.
+fn learn(
+    cells: &mut [CellPlan],
+    made: Trials,
+    rows: impl IntoIterator<Item = Result<Row>>,
+    sink: Option<&mut Writer>,
+) -> Result<Vec<Known>> {
+    let Trials {
+        counts,
+        seconds,
+        attacks,
+        contexts,
+    } = made;
+    let deferred: Vec<usize> = (0..cells.len())
+        .filter(|cell| cells[*cell].is_deferred())
+        .collect();
+    let choices = counting::choices(cells);
+    let puts: Vec<Put<'_>> = deferred
+        .iter()
+        .map(|cell| {
+            Ok(Put {
+                cell: *cell as u32,
+                plan: &cells[*cell],
+                attack: attacks[*cell].clone(),
+                rows: rows_of(cells, *cell) as u32,
+                context: context_of(&contexts, &cells[*cell])?,
+                likelihoods: None,
+            })
+        })
+        .collect::<Result<_>>()?;
+    let choices: Vec<u64> = deferred.iter().map(|cell| choices[*cell]).collect();
+    let amount = cells[deferred[0]].trials;
+    let judged = attacks_on_rows::put(rows, &puts, &choices, amount, sink)?;
+    let mut counted: Vec<Known> = counts.into_iter().zip(seconds).map(Some).collect();
+    for (cell, judged) in deferred.into_iter().zip(judged) {
+        cells[cell].signs = judged.signs;
+        let made = counted[cell].take().and_then(|(_, seconds)| seconds);
+        counted[cell] = Some((judged.count, made.map(|made| made + judged.seconds)));
+    }
+    Ok(counted)
+}
+
+/// What attacks on the texts of a cell are built from.
+fn context_of<'a>(contexts: &'a [Context], plan: &CellPlan) -> Result<&'a Context> {
+    let context = plan.texts.and_then(|list| contexts.get(list as usize));
+    context.ok_or_else(|| Error::failed("the manifest does not say which texts a cell is about"))
+}
+
+/// The attacks of cells that are stored by their names.
+///
+/// # Errors
+/// Usage, for a name that no attack has here.
+pub fn attacks_of(cells: &[CellPlan]) -> Result<Vec<Choice>> {
+    let attacks = cells.iter().map(|cell| Choice::parse(&cell.attack));
+    attacks.collect()
+}
+
+/// The cell that has the rows of a cell's series: the first whose attack guesses with the trials, else the first of
+/// all.
+#[must_use]
+pub fn rows_of(cells: &[CellPlan], cell: usize) -> usize {
+    let series = cells[cell].series;
+    let mut of_series = (0..cells.len()).filter(|other| cells[*other].series == series);
+    let first = of_series.clone().next();
+    let guesses = of_series.find(|other| !cells[*other].is_deferred());
+    guesses.or(first).unwrap_or(cell)
+}
+
+/// Writes the cells as JSON, CSV and pictures.
+///
+/// # Errors
+/// Failed, where a file cannot be written.
+pub fn write_cells(directory: &Path, cells: &[Cell]) -> Result<()> {
+    let shown = Some(directory.display().to_string());
+    Document::new(shown, cells.to_vec()).write(&directory.join(RESULT))?;
+    cells_csv::write(&directory.join(CELLS), cells)?;
+    curves::write(directory, cells)
+}

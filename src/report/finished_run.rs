@@ -1,0 +1,190 @@
+//! A finished run as its directory holds it.
+
+use std::path::{Path, PathBuf};
+
+use teda_attacks::Choice;
+use teda_core::estimator::{Needs, named};
+use teda_core::{Error, Result};
+use teda_results::{Cell, CellPlan, Document, Manifest, Row, Status, guesses, texts, trials};
+
+use crate::audit::config::{Config, EstimatorChoice, Keep};
+use crate::audit::counting::{self, Count, Counted};
+use crate::audit::plan::refuse_ungaussian;
+use crate::audit::stopping::ANYTIME;
+use crate::report::finish;
+use crate::report::judge::judge;
+
+/// A finished run.
+pub struct FinishedRun {
+    /// Its directory.
+    pub directory: PathBuf,
+    /// What it was asked to do, and what came of it.
+    pub manifest: Manifest,
+    /// The configuration in it.
+    pub config: Config,
+}
+
+/// Opens the complete run in `directory`.
+///
+/// # Errors
+/// Usage, if there is none or it is not complete; failed, if its rows are not those that it wrote.
+pub fn open(directory: &Path) -> Result<FinishedRun> {
+    let mut manifest = Manifest::load(directory)?;
+    if manifest.status != Status::Complete {
+        return Err(Error::usage(format!(
+            "{}: this run is not complete: finish it with teda audit --resume {}",
+            directory.display(),
+            directory.display()
+        )));
+    }
+    let config = Config::of_run(&manifest, directory)?;
+    // In runs that are older than attacks by series, all series have the same ones.
+    for (place, cell) in manifest.cells.iter_mut().enumerate() {
+        let series = place / config.attacks.named().len().max(1);
+        cell.series.get_or_insert(series as u32);
+    }
+    if config.keep == Keep::Rows && manifest.trials_sha256 != Some(trials::sha256(directory)?) {
+        return Err(Error::failed(format!(
+            "{}: trials.parquet is not the file that the run wrote (another sha256): it was changed or cut",
+            directory.display()
+        )));
+    }
+    Ok(FinishedRun {
+        directory: directory.to_owned(),
+        manifest,
+        config,
+    })
+}
+
+impl FinishedRun {
+    /// Has the rows judged by another estimator than the run's.
+    ///
+    /// # Errors
+    /// Usage, where its bound would not hold for these rows.
+    pub fn judge_by(&mut self, estimator: EstimatorChoice) -> Result<()> {
+        let until = self.config.until;
+        if let EstimatorChoice::Named(estimator) = estimator
+            && !until.allows(estimator.name)
+        {
+            return Err(Error::usage(format!(
+                "{}: this run stopped by what it saw (--until {until}), which estimator '{}' does not allow; only {ANYTIME} does",
+                self.directory.display(),
+                estimator.name
+            )));
+        }
+        for cell in &mut self.manifest.cells {
+            let attack = Choice::parse(&cell.attack)?;
+            let fitting = estimator.of(until, &attack);
+            refuse_ungaussian(&cell.mechanism, cell.gaussian, fitting)?;
+            if cell.is_deferred() && named(fitting)?.needs == Needs::Likelihoods {
+                return Err(Error::usage(format!(
+                    "the estimator '{fitting}' reads the mechanism's likelihoods, which the attack '{attack}' does not use: take one that counts guesses"
+                )));
+            }
+            fitting.clone_into(&mut cell.estimator);
+        }
+        Ok(())
+    }
+
+    /// The texts that candidates are numbers of, list by list; none of a run that kept none.
+    ///
+    /// # Errors
+    /// Failed, where they cannot be read or are not those of the run.
+    pub fn texts(&self) -> Result<Vec<Vec<String>>> {
+        match &self.manifest.texts_sha256 {
+            Some(sha256) => texts::read(&self.directory, sha256),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Refuses a run that kept no rows to be counted anew.
+    ///
+    /// # Errors
+    /// Usage.
+    pub fn needs_rows(&self) -> Result<()> {
+        if self.config.keep == Keep::Rows {
+            return Ok(());
+        }
+        Err(Error::usage(format!(
+            "{}: this run kept its counts alone (--keep counts): there are no rows to be judged by other settings than its own",
+            self.directory.display()
+        )))
+    }
+
+    /// The cells' results as the run itself has them, counted anew from its rows.
+    ///
+    /// # Errors
+    /// As [`Self::judge`].
+    pub fn judge_as_it_was(&self) -> Result<Vec<Cell>> {
+        self.judge(&counting::choices(&self.manifest.cells))
+    }
+
+    /// The cells' results, counted anew from the rows; as they were, where the run kept none. `choices` says of each
+    /// cell among how many of its mechanism it is shown.
+    ///
+    /// # Errors
+    /// Failed, if rows or results cannot be read or do not fit the manifest.
+    pub fn judge(&self, choices: &[u64]) -> Result<Vec<Cell>> {
+        if self.config.keep == Keep::Counts {
+            return Ok(Document::read(&self.directory.join(finish::RESULT))?.cells);
+        }
+        let counted: Vec<Counted> = self.counted(choices)?.into_iter().flatten().collect();
+        judge(&counted, || self.texts())
+    }
+
+    /// The cells, counted anew from the rows; in a part of a run, attacks that learn have no guesses yet.
+    ///
+    /// # Errors
+    /// Failed, if rows cannot be read or do not fit the manifest.
+    pub fn counted(&self, choices: &[u64]) -> Result<Vec<Option<Counted>>> {
+        let trials = self.config.trial_range();
+        let cells = &self.manifest.cells;
+        let is_deferred = |row: &Row| {
+            cells
+                .get(row.cell as usize)
+                .is_some_and(CellPlan::is_deferred)
+        };
+        let mut counts = counting::begin(cells, choices, trials.end - trials.start)?;
+        let mut add = |row: Row| {
+            counting::add(&mut counts, &row).map_err(|e| e.context(self.directory.display()))
+        };
+        for row in trials::rows(&self.directory)? {
+            let row = row?;
+            // Where only attacks that learn judge, the first one's rows hold the trials and guesses by chance.
+            if !is_deferred(&row) {
+                add(row)?;
+            }
+        }
+        if let Some(sha256) = &self.manifest.guesses_sha256 {
+            guesses::rows(&self.directory, sha256)?.try_for_each(|row| add(row?))?;
+        }
+        let counted = |((plan, count), seconds): ((&CellPlan, Count), Option<f64>)| {
+            let plan = plan.clone();
+            (!self.waits(&plan)).then_some(Counted {
+                plan,
+                count,
+                seconds,
+            })
+        };
+        let known = cells.iter().zip(counts).zip(self.seconds());
+        Ok(known.map(counted).collect())
+    }
+
+    /// Whether a cell's attack waits for the whole run, of which this is a part.
+    fn waits(&self, cell: &CellPlan) -> bool {
+        self.manifest.shard.is_some() && cell.is_deferred()
+    }
+
+    /// What each cell took, as the run's result says (rows do not hold it); one entry a cell.
+    pub fn seconds(&self) -> Vec<Option<f64>> {
+        let document = Document::read(&self.directory.join(finish::RESULT));
+        let mut known = document
+            .map_or_else(|_| Vec::new(), |document| document.cells)
+            .into_iter();
+        let seconds = |plan: &CellPlan| match self.waits(plan) {
+            true => None,
+            false => known.next().and_then(|cell| cell.seconds),
+        };
+        self.manifest.cells.iter().map(seconds).collect()
+    }
+}

@@ -1,0 +1,102 @@
+//! From a planned cell and its counts to a line of the result.
+
+use teda_core::estimator::{Level, binomial};
+use teda_core::{Cause, Privacy, Result, Tally, Verdict};
+use teda_results::{Cell, CellPlan};
+
+use crate::audit::counting::Counted;
+use crate::audit::stopping::ANYTIME;
+use crate::report::explanation;
+use crate::report::witness::{self, Witness};
+
+/// The results of counted cells. `lists` are the run's texts, read only where a cell quotes some. Results depend on
+/// what a run stores alone, so that it can be judged again at any time.
+///
+/// # Errors
+/// Usage, for a level that a plan should not hold; failed, where the run's texts cannot be read.
+pub fn judge(
+    cells: &[Counted],
+    lists: impl FnOnce() -> Result<Vec<Vec<String>>>,
+) -> Result<Vec<Cell>> {
+    let witnesses = witness::find(cells, lists)?;
+    let cells = cells.iter().zip(witnesses);
+    cells
+        .map(|(cell, witness)| judge_cell(cell, witness))
+        .collect()
+}
+
+fn judge_cell(counted: &Counted, witness: Option<Witness>) -> Result<Cell> {
+    let Counted {
+        plan,
+        count,
+        seconds,
+    } = counted;
+    let level = Level::new(plan.alpha)?;
+    let (tally, bound) = (&count.tally, count.evidence.bound());
+    let claim = plan.claimed_epsilon.map(|epsilon| Privacy {
+        epsilon,
+        delta: plan.claimed_delta.unwrap_or(0.0),
+    });
+    let trials = tally.trials();
+    let verdict =
+        Verdict::on(claim, bound, plan.delta).without_answers(bound, missing(plan, tally), trials);
+    let mut cell = Cell {
+        dataset: plan.dataset.clone(),
+        mechanism: plan.mechanism.clone(),
+        epsilon: plan.epsilon,
+        epsilon_unit: plan.epsilon_unit.clone(),
+        neighbours: plan.neighbours.clone(),
+        k: plan.k,
+        lambda: plan.lambda,
+        attack: plan.attack.clone(),
+        trials,
+        hits: tally.hits(),
+        failed: tally.failed(),
+        failed_mechanism: tally.failed_by(Cause::Mechanism),
+        failed_transport: tally.failed_by(Cause::Transport),
+        failed_attack: tally.failed_by(Cause::Attack),
+        success_rate: tally.hits() as f64 / trials as f64,
+        success_lower: binomial::lower_limit(tally.hits(), trials, level.tail()).p,
+        alpha: plan.alpha,
+        delta: plan.delta,
+        estimator: plan.estimator.clone(),
+        empirical_epsilon: bound.epsilon,
+        ceiling: bound.ceiling,
+        claimed_epsilon: plan.claimed_epsilon,
+        verdict: verdict.name().to_owned(),
+        seconds: *seconds,
+        witness: witness.as_ref().map(Witness::numbers),
+        witness_texts: witness.map(|witness| witness.texts).unwrap_or_default(),
+        explanation: String::new(),
+        trained: plan.trained,
+        // After a number of trials that was not fixed, the tail of the binomial says nothing.
+        below_chance: plan.estimator != ANYTIME
+            && binomial::upper_limit(tally.hits(), trials, level.tail()).p
+                < 1.0 / f64::from(plan.k),
+        choices: count.choices,
+        chosen_epsilon: Some(count.chosen_epsilon()),
+        signs: plan.signs.clone(),
+        // A hunt ends with one set on purpose.
+        candidates: (plan.explored == 0)
+            .then(|| count.variety.summary())
+            .flatten(),
+    };
+    // By itself a cell was chosen among none.
+    let alone = Cell {
+        choices: 1,
+        ..cell.clone()
+    };
+    cell.explanation = explanation::of(&alone, verdict);
+    Ok(cell)
+}
+
+/// Trials of which the attack said nothing. That a mechanism made no release is an answer only for an attack that
+/// is shown it: one that learns.
+fn missing(plan: &CellPlan, tally: &Tally) -> u64 {
+    let by = |cause| tally.failed_by(cause);
+    let unseen = match plan.is_deferred() {
+        true => 0,
+        false => by(Cause::Mechanism),
+    };
+    unseen + by(Cause::Transport) + by(Cause::Attack)
+}

@@ -1,0 +1,144 @@
+//! Shards into the run that one process would have made: the same rows in the same order.
+
+use std::iter::Peekable;
+use std::path::{Path, PathBuf};
+
+use teda_core::{Error, Result};
+use teda_results::{Cell, Journal, Row, RunDir, Status, run_name, texts, trials};
+
+use crate::audit::counting;
+use crate::audit::run::{Made, Trials};
+use crate::models::Access;
+use crate::report::finish;
+use crate::report::finished_run::{self, FinishedRun};
+use crate::report::rejudge::contexts;
+
+/// Merges the shards in `runs` into a new run directory.
+///
+/// # Errors
+/// Usage, if the runs are not all the shards of one run; failed, where files cannot be read or
+/// written.
+pub fn merge(
+    runs: &[PathBuf],
+    out: Option<&Path>,
+    access: &Access,
+) -> Result<(PathBuf, Vec<Cell>)> {
+    let shards = in_order(runs)?;
+    let first = &shards[0].manifest;
+    let config = shards[0].config.unsharded();
+    let data = first.datasets.first().map_or("", |d| d.name.as_str());
+    let directory = RunDir::create(out, &run_name(&first.created, &config.names(), data))?;
+    let mut manifest = first.clone();
+    manifest.shard = None;
+    manifest.status = Status::Running;
+    manifest.trials_sha256 = None;
+    manifest.config = config.to_json()?;
+    manifest.save(directory.path())?;
+    if let Some(sha256) = &manifest.texts_sha256 {
+        texts::write(
+            directory.path(),
+            &texts::read(&shards[0].directory, sha256)?,
+        )?;
+    }
+    let mut journal = Journal::create(directory.path())?;
+    let choices = counting::choices(&manifest.cells);
+    let mut counts = counting::begin(&manifest.cells, &choices, config.trials)?;
+    let mut offset = 0;
+    let mut streams = shards
+        .iter()
+        .map(|shard| Ok(trials::rows(&shard.directory)?.peekable()))
+        .collect::<Result<Vec<_>>>()?;
+    // A series' cells stand side by side, and its rows follow each other shard by shard.
+    for cells in manifest.cells.chunk_by(|a, b| a.series == b.series) {
+        let first = offset;
+        offset += cells.len();
+        for stream in &mut streams {
+            while let Some(row) = next_of(stream, first..offset)? {
+                counting::add(&mut counts, &row)?;
+                journal.append(&row)?;
+            }
+        }
+    }
+    for (place, cell) in manifest.cells.iter().enumerate() {
+        let trials = counts[finish::rows_of(&manifest.cells, place)].rows;
+        if trials != cell.trials {
+            return Err(Error::failed(format!(
+                "{} of {} trials of '{}' are in the shards: their rows were changed",
+                trials, cell.trials, cell.mechanism
+            )));
+        }
+    }
+    journal.flush()?;
+    let seconds = total_seconds(&shards, counts.len());
+    // Only what learns judges anew.
+    let contexts = match manifest.cells.iter().any(|cell| cell.is_deferred()) {
+        true => contexts(&shards[0], access)?,
+        false => Vec::new(),
+    };
+    finish::write(Made {
+        directory,
+        journal: Some(journal),
+        trials: Trials {
+            counts,
+            seconds,
+            attacks: finish::attacks_of(&manifest.cells)?,
+            contexts,
+        },
+        manifest,
+    })
+}
+
+/// The next row of a stream if it belongs to one of `cells`.
+fn next_of(
+    stream: &mut Peekable<Box<dyn Iterator<Item = Result<Row>>>>,
+    cells: std::ops::Range<usize>,
+) -> Result<Option<Row>> {
+    stream
+        .next_if(|row| {
+            row.as_ref()
+                .map_or(true, |row| cells.contains(&(row.cell as usize)))
+        })
+        .transpose()
+}
+
+/// The shards from the first to the last, all there, each once, and all of one run.
+fn in_order(runs: &[PathBuf]) -> Result<Vec<FinishedRun>> {
+    let mut shards = runs
+        .iter()
+        .map(|run| finished_run::open(run))
+        .collect::<Result<Vec<_>>>()?;
+    shards.sort_by_key(|shard| shard.manifest.shard);
+    let config = shards[0].config.unsharded();
+    for (index, shard) in shards.iter().enumerate() {
+        let name = shard.directory.display();
+        let Some((part, parts)) = shard.manifest.shard else {
+            return Err(Error::usage(format!("{name}: not a shard but a whole run")));
+        };
+        if parts as usize != shards.len() || part as usize != index + 1 {
+            return Err(Error::usage(format!(
+                "{name} is shard {part}/{parts}: name each of the {parts} shards of one run once ({} were named)",
+                shards.len()
+            )));
+        }
+        let same = shard.config.unsharded() == config
+            && shard.manifest.version == shards[0].manifest.version
+            && shard.manifest.models == shards[0].manifest.models
+            && shard.manifest.texts_sha256 == shards[0].manifest.texts_sha256
+            && shard.manifest.datasets == shards[0].manifest.datasets;
+        if !same {
+            return Err(Error::usage(format!(
+                "{name} and {} are not shards of one run: configuration, data, models or version differ",
+                shards[0].directory.display()
+            )));
+        }
+    }
+    Ok(shards)
+}
+
+/// Seconds of each cell over all shards; none where one shard's are not known.
+fn total_seconds(shards: &[FinishedRun], cells: usize) -> Vec<Option<f64>> {
+    let known: Vec<Vec<Option<f64>>> = shards.iter().map(FinishedRun::seconds).collect();
+    (0..cells)
+        .map(|cell| known.iter().map(|shard| shard[cell]).sum())
+        .collect()
+}

@@ -1,0 +1,13 @@
+//! From counted trials to verdicts, sentences, tables and curves, from what is stored alone.
+
+pub mod columns;
+mod curves;
+pub mod explanation;
+pub mod finish;
+pub mod finished_run;
+mod judge;
+pub mod merge;
+pub mod rejudge;
+pub mod table;
+pub mod warnings;
+mod witness;

@@ -1,0 +1,131 @@
+//! The result table on the terminal.
+
+use teda_core::estimator;
+use teda_results::Cell;
+
+use crate::audit::variety;
+use crate::report::columns::{lines, table};
+use crate::report::explanation;
+
+/// One line a cell, and what the columns mean. The same bytes for the same cells.
+#[must_use]
+pub fn render(cells: &[Cell]) -> String {
+    let mut table = table([
+        "data set",
+        "mechanism",
+        "nominal ε",
+        "k",
+        "λ",
+        "attack",
+        "estimator",
+        "hits / trials",
+        "mech. failed",
+        "attack failed",
+        "rate",
+        "empirical ε ≥",
+        "ceiling",
+        "claim",
+        "verdict",
+    ]);
+    for cell in cells {
+        let unit = cell.epsilon_unit.as_deref().unwrap_or_default();
+        table.add_row([
+            cell.dataset.clone(),
+            cell.mechanism.clone(),
+            cell.epsilon.map_or("-".into(), |e| format!("{e} / {unit}")),
+            cell.k.to_string(),
+            cell.lambda.to_string(),
+            cell.attack.clone(),
+            cell.estimator.clone(),
+            format!("{} / {}", cell.hits, cell.trials),
+            cell.failed_mechanism.to_string(),
+            cell.failed_attack.to_string(),
+            format!("{:.4}", cell.success_rate),
+            format!("{:.4}", cell.empirical_epsilon),
+            format!("{:.4}", cell.ceiling),
+            cell.claimed_epsilon.map_or("-".into(), |e| format!("{e}")),
+            cell.verdict.clone(),
+        ]);
+    }
+    lines(&table) + &other_failures(cells) + &legend(cells) + &sentences(cells)
+}
+
+/// The failures that have no column: on the way, and those of runs that did not record whose they were.
+fn other_failures(cells: &[Cell]) -> String {
+    let mut notes = String::new();
+    for cell in cells {
+        let known = cell.failed_mechanism + cell.failed_transport + cell.failed_attack;
+        for (failed, what) in [
+            (
+                cell.failed_transport,
+                "were lost on the way (time-outs, a failing server)",
+            ),
+            (
+                cell.failed.saturating_sub(known),
+                "failed, and the run did not record why",
+            ),
+        ] {
+            if failed > 0 {
+                notes += &format!(
+                    "\n{}, {} attack, λ = {}, k = {}: {failed} of {} trials {what}",
+                    explanation::name(cell),
+                    cell.attack,
+                    cell.lambda,
+                    cell.k,
+                    cell.trials
+                );
+            }
+        }
+    }
+    match &notes[..] {
+        "" => notes,
+        _ => notes + "\n",
+    }
+}
+
+/// What the verdicts say: of each mechanism and verdict, the cell that shows most, with what its attack learned.
+fn sentences(cells: &[Cell]) -> String {
+    let mut text = "\n".to_owned();
+    for cell in &explanation::telling(cells) {
+        text += &format!("{}\n", explanation::with_verdict(cell));
+        text.extend(explanation::signs(cell, SIGNS).map(|signs| format!("  {signs}\n")));
+        let warning = cell.candidates.as_ref().and_then(variety::warning);
+        text.extend(warning.map(|warning| format!("  warning: {warning}\n")));
+    }
+    text
+}
+
+/// Signs that are shown of an attack that learned.
+const SIGNS: usize = 10;
+
+fn legend(cells: &[Cell]) -> String {
+    let Some(cell) = cells.first() else {
+        return String::new();
+    };
+    let confidence = explanation::confidence(cell.alpha);
+    let mut estimators: Vec<&str> = Vec::new();
+    for cell in cells {
+        if !estimators.contains(&&cell.estimator[..]) {
+            estimators.push(&cell.estimator);
+        }
+    }
+    let spent = |name: &&str| {
+        let spends = estimator::named(name).map_or("what its run said", |e| e.spends);
+        format!("{name} spends {spends}")
+    };
+    let spent: Vec<String> = estimators.iter().map(spent).collect();
+    let mut text = format!(
+        "\nempirical ε: lower bound between {} neighbours at {confidence} % confidence (two-sided; δ = {}; {}).\n\
+         ceiling: the bound if every guess had been right. claim: what the mechanism claims between such texts, - where nothing.\n",
+        cell.neighbours,
+        cell.delta,
+        spent.join("; ")
+    );
+    if cells.iter().any(|cell| cell.trained > 0) {
+        text += "trials: those counted; the ones that an attack learned from are not.\n";
+    }
+    if cells.iter().any(|cell| cell.choices > 1) {
+        text += "Each bound holds by itself. The sentences below name the greatest of a mechanism's cells and pay for that choice: alpha over their number.\n";
+    }
+    text
+}
