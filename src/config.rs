@@ -11,7 +11,7 @@ use teda_attacks::Choice;
 use teda_core::estimator::{self, Design, Level};
 use teda_core::{Error, Neighbours, Result, Settings};
 use teda_datasets::Request;
-use teda_mechanisms::registry as mechanisms;
+use teda_mechanisms::Entry;
 use teda_results::Manifest;
 
 use crate::hunt::Pairs;
@@ -201,7 +201,7 @@ impl Config {
     ///
     /// # Errors
     /// Usage, for an unknown name or a claim that is none.
-    pub fn entry(&self, name: &str) -> Result<&'static mechanisms::Entry> {
+    pub fn entry(&self, name: &str) -> Result<&'static Entry> {
         outside::entry(name, self.claim.as_deref(), self.epsilons.is_some())
     }
 
@@ -230,7 +230,7 @@ impl Config {
     ///
     /// # Errors
     /// Usage, for a value out of range.
-    pub fn settings(&self, entry: &mechanisms::Entry) -> Result<Settings> {
+    pub fn settings(&self, entry: &Entry) -> Result<Settings> {
         let preset = self
             .preset
             .as_deref()

@@ -8,8 +8,7 @@ use std::time::Duration;
 use teda_core::{
     Basis, Error, Guarantee, Mechanism, Neighbours, Query, Release, Result, Settings, Unit,
 };
-use teda_mechanisms::registry::{self, Build, Entry, Kind, Rewriter};
-use teda_mechanisms::{Context, Exec, ExecOptions};
+use teda_mechanisms::{Build, Context, Entry, Exec, ExecOptions, Kind, Rewriter, registry};
 
 /// What a name begins with where a command follows.
 pub const EXEC: &str = "exec:";

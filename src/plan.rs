@@ -17,7 +17,7 @@ use teda_core::{
     Settings,
 };
 use teda_datasets::Dataset;
-use teda_mechanisms::registry::Entry;
+use teda_mechanisms::Entry;
 use teda_results::Row;
 
 use crate::config::Config;

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use teda_attacks::Choice;
 use teda_core::{Error, Neighbours, Result};
 use teda_datasets::Request;
-use teda_mechanisms::registry::{self, Kind};
+use teda_mechanisms::{Kind, registry};
 use teda_models::http::Budget;
 
 use super::Outcome;
