@@ -18,8 +18,8 @@ pub mod parameter;
 pub mod sampling;
 pub mod seed;
 mod softmax;
+pub mod stats;
 pub mod tally;
-pub mod two_sample;
 pub mod verdict;
 
 pub use attack::{Attack, Example, Fitted, Learner, Observation, Sign};

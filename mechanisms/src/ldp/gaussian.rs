@@ -17,6 +17,7 @@
 //! 10⁻¹⁷: that adds to δ, once for each category. The probability of a lattice point is taken as the density
 //! there times the step; at z standard deviations the relative error is below 10⁻¹³·z².
 
+use teda_core::stats::normal::FOR_NOISE as NORMAL;
 use teda_core::{Parameter, Stream};
 
 use super::histogram::{Histogram, Noise};
@@ -24,7 +25,6 @@ use super::protocol::Local;
 use crate::entry::Entry;
 use crate::noise::analytic_gaussian::sigma;
 use crate::noise::metric::normals;
-use crate::noise::normal::ln_density;
 
 pub const ENTRY: Entry = Entry {
     name: "gaussian",
@@ -71,7 +71,7 @@ impl Noise for Gaussian {
     }
 
     fn ln_mass(&self, noise: f64, step: f64) -> f64 {
-        ln_density(noise / self.sigma) + (step / self.sigma).ln()
+        NORMAL.ln_density(noise / self.sigma) + (step / self.sigma).ln()
     }
 }
 

@@ -9,14 +9,14 @@
 //!
 //! # Accuracy
 //! With s = Δ/2σ and t = εσ/Δ, e^ε φ(s + t) = φ(s − t), so the left side is Q(t − s) − φ(t − s)·R(t + s) in
-//! terms of [`normal`]: no e^ε that could overflow. σ is rounded upwards.
+//! terms of Mills' ratio R ([`teda_core::stats::normal`]): no e^ε that could overflow. σ is rounded upwards.
 
-use super::normal;
+use teda_core::stats::normal::FOR_NOISE as NORMAL;
 
 /// The δ of Gaussian noise of standard deviation `sigma` at `epsilon`, for vectors at most 1 apart.
 pub fn delta(sigma: f64, epsilon: f64) -> f64 {
     let (s, t) = (0.5 / sigma, epsilon * sigma);
-    (normal::tail(t - s) - normal::density(t - s) * normal::mills(t + s)).max(0.0)
+    (NORMAL.upper_tail(t - s) - NORMAL.density(t - s) * NORMAL.mills_ratio(t + s)).max(0.0)
 }
 
 /// The least σ at which noise on vectors at most `sensitivity` apart is (`epsilon`, `delta`)-DP.
@@ -94,7 +94,7 @@ mod tests {
             let integral: f64 = (-24_000..=24_000).map(|i| {
                 let y = f64::from(i) * step;
                 let excess = (1.0 - (epsilon - loss(y)).exp()).max(0.0);
-                excess * normal::density(y / sigma) / sigma * step
+                excess * NORMAL.density(y / sigma) / sigma * step
             }).sum();
             let found = delta(sigma, epsilon);
             prop_assert!((found - integral).abs() < 1e-6, "{found}, not {integral}");

@@ -4,4 +4,3 @@ pub mod analytic_gaussian;
 pub mod coin;
 pub mod lattice;
 pub mod metric;
-pub mod normal;

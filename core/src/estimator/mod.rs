@@ -4,19 +4,13 @@
 //! however many limits it combines.
 
 pub mod abstain;
-mod angle;
 pub mod baseline;
-pub mod betting;
-pub mod binomial;
 pub mod certificate;
 pub mod error_counts;
 mod evidence;
 pub mod gdp;
 pub mod joint_beta;
 mod likelihoods;
-mod normal;
-mod posterior;
-mod quadrature;
 pub mod rao_blackwell;
 pub mod robbins;
 pub mod teda;
