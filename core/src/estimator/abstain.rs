@@ -203,7 +203,7 @@ pub fn threshold(
 ///
 /// # Panics
 /// If k < 2 or δ is outside [0, 1).
-pub fn threshold_for_others(
+fn threshold_for_others(
     tuning: &[(f64, bool)],
     trials: u64,
     k: usize,

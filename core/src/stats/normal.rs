@@ -27,7 +27,7 @@ pub struct Normal {
 }
 
 /// As estimators compute it.
-pub const FOR_BOUNDS: Normal = Normal {
+pub(crate) const FOR_BOUNDS: Normal = Normal {
     ln_root_tau: 0.918_938_533_204_672_8,
     terms: 160,
 };

@@ -48,7 +48,7 @@ const PARAMETERS: &[Parameter] = &[
 ];
 
 /// DP-Prompt without logits, at one nominal ε per token.
-pub struct BlackBox {
+struct BlackBox {
     generator: Arc<dyn TextGenerator>,
     prompt: Prompt,
     sampling: Sampling,
