@@ -4,6 +4,11 @@
 check:
     .ci/run
 
+# Formats all source files; `cargo fmt` alone does not see the mechanisms, whose modules a macro declares.
+fmt:
+    cargo fmt --all
+    rustfmt --edition 2024 mechanisms/src/*/*.rs
+
 # The tests alone.
 test *arguments:
     cargo test --release --workspace {{arguments}}

@@ -45,6 +45,12 @@ impl Audit {
         Self::from_source(Ok(Source::own("own", Arc::new(mechanism))))
     }
 
+    /// The same of a mechanism that is boxed.
+    #[must_use]
+    pub fn boxed(mechanism: Box<dyn Mechanism>) -> Self {
+        Self::from_source(Ok(Source::own("own", mechanism.into())))
+    }
+
     /// An audit of a mechanism by name: one of the registry, or `exec:COMMAND`.
     #[must_use]
     pub fn of(name: &str) -> Self {
@@ -302,11 +308,11 @@ impl Audit {
         }
     }
 
-    /// Loads and builds everything, and makes no trial.
+    /// Loads and builds everything, and makes no trial: what simulations of many audits begin with.
     ///
     /// # Errors
     /// Usage, for a name or a combination that cannot be; failed, where a model cannot be loaded.
-    pub(crate) fn prepare(self) -> Result<Prepared> {
+    pub fn prepare(self) -> Result<Prepared> {
         let mut config = self.config?;
         config.validate()?;
         let mut models = Models::load(&config.wanted(), &self.access)?;

@@ -6,119 +6,39 @@
 //! bound that spent more than it says would be caught. The binomial test is exact: with the true rate
 //! at most α/2, more exceedances than its critical number occur in fewer than 1 of 10 000 seeds.
 
-use std::sync::Arc;
-
-use ndarray::{Array2, ArrayView2};
 use statrs::distribution::{Binomial, DiscreteCDF};
-use teda_core::estimator::{Design, Level, Observed, named};
-use teda_core::{Encoder, Query, Result, Role, Seed, TokenMap};
-use teda_mechanisms::{Context, Memory, registry};
-
-/// Stands where randomised response needs no model.
-struct NoModel;
-
-impl Encoder for NoModel {
-    fn encode(&self, texts: &[&str]) -> Result<Array2<f32>> {
-        Ok(Array2::zeros((texts.len(), 0)))
-    }
-
-    fn dimension(&self) -> usize {
-        0
-    }
-}
-
-impl TokenMap for NoModel {
-    fn tokenize(&self, _: &str) -> Vec<u32> {
-        Vec::new()
-    }
-
-    fn detokenize(&self, _: &[u32]) -> String {
-        String::new()
-    }
-
-    fn vectors(&self) -> ArrayView2<'_, f32> {
-        ArrayView2::from_shape((0, 0), &[]).expect("an empty view")
-    }
-
-    fn released(&self) -> &[u32] {
-        &[]
-    }
-}
+use teda::Audit;
+use teda::selftest::bound;
+use teda_core::Seed;
+use teda_core::estimator::{Design, Level, named};
 
 const AUDITS: u64 = 2_000;
 const TRIALS: u64 = 400;
 const EPSILON: f64 = 1.0;
 
-/// One simulated audit of randomised response over k texts: (secret, guess) of every trial.
-fn audit(
-    mechanism: &dyn teda_core::Mechanism,
-    texts: &[String],
-    seed: Seed,
-) -> Vec<(usize, usize)> {
-    let k = texts.len();
-    let secrets: Vec<usize> = (0..TRIALS)
-        .map(|t| seed.role(t, Role::Secret).stream().below(k))
-        .collect();
-    let queries: Vec<Query<'_>> = secrets
-        .iter()
-        .zip(0..)
-        .map(|(secret, t)| Query {
-            text: &texts[*secret],
-            seed: seed.role(t, Role::Mechanism),
-        })
-        .collect();
-    let releases = mechanism.rewrite(&queries).unwrap();
-    let guess = |release: &str| texts.iter().position(|text| text == release).unwrap();
-    let guesses = releases.iter().map(|release| guess(&release.text));
-    secrets.into_iter().zip(guesses).collect()
-}
-
-/// The bound of an estimator that is shown these trials.
-fn bound(estimator: &str, alpha: f64, trials: &[(usize, usize)], k: usize) -> f64 {
-    let mut evidence = (named(estimator).unwrap().begin)(Design {
-        k,
-        trials: TRIALS,
-        tuning: 0,
-        level: Level::new(alpha).unwrap(),
-        delta: 0.0,
-    });
-    let candidates: Vec<u32> = (0..k as u32).collect();
-    for (secret, guess) in trials {
-        let trial = Observed {
-            candidates: &candidates,
-            secret: *secret,
-            guess: *guess,
-            margin: 1.0,
-            failure: None,
-            log_likelihoods: &[],
-        };
-        evidence.record(&trial).unwrap();
-    }
-    evidence.bound().epsilon
-}
-
-/// Exceedances of the true ε over all audits, one count for each (estimator, α).
+/// Exceedances of the true ε over all audits of randomised response over k texts, one count for each (estimator, α).
 fn exceedances(k: usize, cases: &[(&str, f64)]) -> Vec<u64> {
-    let texts: Arc<[String]> = (0..k).map(|i| format!("text {i}")).collect();
-    let model = Arc::new(NoModel);
-    let context = Context {
-        texts: texts.clone(),
-        tokens: model.clone(),
-        encoder: model,
-        generator: None,
-        sampler: None,
-        language_model: None,
-        memory: Memory::default(),
-    };
-    let entry = registry::entry("krr").unwrap();
-    let settings = entry.settings(None, &[]).unwrap();
-    let krr = entry.instance(&context, Some(EPSILON), &settings).unwrap();
+    let audit = Audit::of("krr")
+        .dataset(&format!("categories:{k}"))
+        .epsilons([EPSILON])
+        .k(k)
+        .lambda(0.0)
+        .attacks(["likelihood-ratio"]);
+    let prepared = audit.prepare().unwrap();
+    let simulation = prepared.simulation().unwrap();
     let root = Seed::root(2026).named("coverage").at(k as u64);
     let mut counts = vec![0; cases.len()];
     for number in 0..AUDITS {
-        let trials = audit(&*krr, &texts, root.at(number));
+        let trials = simulation.audit(TRIALS, root.at(number)).unwrap();
         for (count, (estimator, alpha)) in counts.iter_mut().zip(cases) {
-            let bound = bound(estimator, *alpha, &trials, k);
+            let design = Design {
+                k,
+                trials: TRIALS,
+                tuning: 0,
+                level: Level::new(*alpha).unwrap(),
+                delta: 0.0,
+            };
+            let bound = bound(named(estimator).unwrap(), design, &trials).unwrap();
             *count += u64::from(bound > EPSILON);
         }
     }

@@ -11,10 +11,8 @@
 use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2};
-use teda_core::estimator::{Level, baseline};
-use teda_core::{
-    Encoder, Lengths, Mechanism, Neighbours, Query, Result, Role, Seed, Tally, TokenMap, Verdict,
-};
+use teda::{Answer, Attack, Audit, Encoder, Observation, Result};
+use teda_core::{TokenMap, Verdict};
 use teda_mechanisms::{Context, Memory, registry};
 
 const CROWD: usize = 8;
@@ -68,7 +66,8 @@ impl Encoder for Words {
     }
 }
 
-fn mechanism(name: &str) -> Box<dyn Mechanism> {
+/// The registry's mechanism over these words: the audit's own vocabulary is English.
+fn audit(name: &str) -> Audit {
     let words = Arc::new(words());
     let context = Context {
         texts: TEXTS.map(String::from).into(),
@@ -81,49 +80,37 @@ fn mechanism(name: &str) -> Box<dyn Mechanism> {
     };
     let entry = registry::entry(name).unwrap();
     let settings = entry.settings(None, &[]).unwrap();
-    entry.instance(&context, Some(EPSILON), &settings).unwrap()
+    Audit::boxed(entry.instance(&context, Some(EPSILON), &settings).unwrap())
 }
 
-fn audit(mechanism: &dyn Mechanism) -> Tally {
-    let root = Seed::root(5).named("half noise");
-    let mut tally = Tally::new(2);
-    for trial in 0..TRIALS {
-        let secret = root.role(trial, Role::Secret).stream().below(2);
-        let query = Query {
-            text: TEXTS[secret],
-            seed: root.role(trial, Role::Mechanism),
+/// Says "w0" where it was released.
+struct Lonely;
+
+impl Attack for Lonely {
+    fn score(&self, batch: &[Observation<'_>]) -> Result<Vec<Answer<Vec<f64>>>> {
+        let score = |seen: &Observation<'_>| {
+            let said = usize::from(seen.release != TEXTS[0]);
+            let is = |text: &usize| f64::from(u8::from(*text == said));
+            Ok(seen.candidates.iter().map(is).collect())
         };
-        let release = mechanism.rewrite(&[query]).unwrap().remove(0);
-        tally.record(secret, usize::from(release.text != TEXTS[0]), None);
+        Ok(batch.iter().map(score).collect())
     }
-    tally
 }
 
+/// Texts of one token each differ in one token: the claim of the mechanism is one between any two of them.
 #[test]
 fn half_the_noise_is_a_violation_and_the_sound_twin_is_consistent() {
     for (name, expected, exact) in [
         ("em-half-noise", Verdict::Violation, 1.752),
         ("em", Verdict::Consistent, 0.886),
     ] {
-        let mechanism = mechanism(name);
-        let lengths = Lengths {
-            shortest: 1,
-            longest: 1,
-        };
-        let claim = mechanism
-            .guarantee()
-            .and_then(|claim| claim.between(Neighbours::OneToken, Some(lengths)));
-        assert_eq!(claim.unwrap().epsilon, EPSILON, "{name}");
-        let tally = audit(&*mechanism);
-        let bound = baseline::bound(&tally, Level::new(0.01).unwrap(), 0.0);
-        assert_eq!(
-            Verdict::on(claim, bound, 0.0),
-            expected,
-            "{name}: {bound:?}"
-        );
-        assert!(
-            bound.epsilon < exact && bound.epsilon > exact - 0.3,
-            "{name}: {bound:?}"
-        );
+        let audit = audit(name).texts(TEXTS).attack("lonely", Lonely);
+        let audit = audit.lambda(0.0).estimator("baseline");
+        let report = audit.trials(TRIALS).seed(5).run().unwrap();
+        let cell = &report.cells()[0];
+        assert_eq!(cell.claimed_epsilon, Some(EPSILON), "{name}");
+        assert_eq!(cell.verdict, expected.name(), "{name}: {cell:?}");
+        let bound = cell.empirical_epsilon;
+        assert!(bound < exact && bound > exact - 0.3, "{name}: {bound}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -92,6 +93,28 @@ fn every_source_file_says_what_it_is_for() {
             );
         }
     }
+}
+
+/// What `cargo fmt` does not see: it looks for no modules in macros, and one declares those of the
+/// mechanisms.
+#[test]
+fn mechanisms_are_formatted() {
+    let rustfmt = || Command::new("rustfmt");
+    let installed = rustfmt().arg("--version").output();
+    if !installed.is_ok_and(|version| version.status.success()) {
+        println!("skipped: rustfmt is not installed");
+        return;
+    }
+    let check = rustfmt()
+        .args(["--edition", "2024", "--check"])
+        .args(sources("mechanisms/src"))
+        .output()
+        .unwrap();
+    assert!(
+        check.status.success(),
+        "run just fmt:\n{}",
+        String::from_utf8_lossy(&check.stdout)
+    );
 }
 
 /// The crates know core alone, and heavy libraries stay where they belong.

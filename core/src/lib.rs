@@ -4,28 +4,27 @@
 //! Nothing here reads a file, prints or holds a model. Data flows one way:
 //! texts → candidate set and secret → release → scores → guess → tally → bound → verdict.
 
-pub mod attack;
+mod attack;
 pub mod digest;
 mod dots;
-pub mod error;
+mod error;
 pub mod estimator;
-pub mod failure;
-pub mod guarantee;
+mod failure;
+mod guarantee;
 mod inversion;
-pub mod mechanism;
-pub mod model;
-pub mod parameter;
+mod mechanism;
+mod model;
+mod parameter;
 pub mod sampling;
 pub mod seed;
 mod softmax;
-pub mod tally;
-pub mod two_sample;
-pub mod verdict;
+pub mod stats;
+mod tally;
+mod verdict;
 
 pub use attack::{Attack, Example, Fitted, Learner, Observation, Sign};
 pub use dots::dots;
 pub use error::{Error, Result};
-pub use estimator::{Bound, Estimator};
 pub use failure::{Cause, Failure};
 pub use guarantee::{Basis, Guarantee, Lengths, Neighbours, Privacy, Unit};
 pub use inversion::Inversion;

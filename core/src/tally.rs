@@ -98,8 +98,7 @@ impl Tally {
     }
 
     /// Trials with this secret.
-    #[must_use]
-    pub fn with_secret(&self, secret: usize) -> u64 {
+    pub(crate) fn with_secret(&self, secret: usize) -> u64 {
         (0..self.k).map(|guess| self.count(secret, guess)).sum()
     }
 }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bound, Error, Privacy, Result};
+use crate::estimator::Bound;
+use crate::{Error, Privacy, Result};
 
 /// The outcome of setting an empirical lower bound against a claim under the same neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,8 +10,7 @@ use teda_core::{
     Basis, Error, Guarantee, Mechanism, Neighbours, Parameter, Query, Release, Result, Settings,
     Unit,
 };
-use teda_mechanisms::registry::{self, Entry, Preset, Rewriter};
-use teda_mechanisms::{Context, Exec, ExecOptions};
+use teda_mechanisms::{Context, Entry, Exec, ExecOptions, Preset, Rewriter, registry};
 
 use crate::models::Programs;
 

@@ -14,7 +14,7 @@ use teda::report::columns::{lines, table};
 use teda::report::finish;
 use teda_attacks::Choice;
 use teda_core::{Neighbours, Result};
-use teda_mechanisms::registry::{self, Kind};
+use teda_mechanisms::{Kind, registry};
 
 use super::Outcome;
 use super::flags::{DataArguments, ModelArguments, PaceArguments, stop_on_interrupt};

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use teda_core::estimator::{Level, binomial};
+use teda_core::estimator::Level;
+use teda_core::stats::binomial;
 use teda_core::{Result, Verdict};
 use teda_results::Cell;
 

@@ -1,6 +1,6 @@
 //! What a verdict says, for people who are not statisticians.
 
-use teda_core::estimator::binomial;
+use teda_core::stats::binomial;
 use teda_core::{Sign, Verdict};
 use teda_results::Cell;
 

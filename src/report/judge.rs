@@ -1,6 +1,7 @@
 //! From a planned cell and its counts to a line of the result.
 
-use teda_core::estimator::{Level, binomial};
+use teda_core::estimator::Level;
+use teda_core::stats::binomial;
 use teda_core::{Cause, Privacy, Result, Tally, Verdict};
 use teda_results::{Cell, CellPlan};
 

@@ -26,9 +26,8 @@
 //! Failed, where a margin is NaN.
 
 use super::evidence::{Design, Evidence, Observed};
-use super::{
-    Bound, Estimator, Level, Needs, binomial, check_guess, normal, positive_ln_ratio, teda,
-};
+use super::{Bound, Estimator, Level, Needs, check_guess, positive_ln_ratio, teda};
+use crate::stats::{binomial, normal};
 use crate::{Error, Result};
 
 /// The estimator by abstention.
@@ -204,7 +203,7 @@ pub fn threshold(
 ///
 /// # Panics
 /// If k < 2 or δ is outside [0, 1).
-pub fn threshold_for_others(
+fn threshold_for_others(
     tuning: &[(f64, bool)],
     trials: u64,
     k: usize,
@@ -284,7 +283,7 @@ impl Forecast {
             trials: trials as f64,
             others: k as f64 - 1.0,
             delta,
-            z: -normal::quantile(binomial::Probability {
+            z: -normal::FOR_BOUNDS.quantile(binomial::Probability {
                 p: tail,
                 q: 1.0 - tail,
             }),

@@ -10,8 +10,9 @@
 //! Arcolezi & Gambs (2024), as TeDA's Section 3.3 compares with it.
 
 use super::evidence::Counted;
-use super::{Bound, Estimator, Level, Needs, binomial, positive_ln_ratio, two_candidates};
+use super::{Bound, Estimator, Level, Needs, positive_ln_ratio, two_candidates};
 use crate::Tally;
+use crate::stats::binomial;
 
 /// The estimator of Arcolezi & Gambs.
 pub const ESTIMATOR: Estimator = Estimator {

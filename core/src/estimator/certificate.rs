@@ -26,9 +26,9 @@
 //! Failed, where a log-likelihood is NaN or +∞, where all are −∞, where there are fewer than two, and
 //! at δ > 0 where the release was impossible under its own secret. Usage, where δ is not in (0, 1).
 
-use super::betting::{Horizon, Wager};
 use super::evidence::{self, Design, Evidence, Observed};
 use super::{Bound, Estimator, Level, Needs, likelihoods};
+use crate::stats::betting::{Horizon, Wager};
 use crate::{Error, Result};
 
 /// The estimator by certificates.

@@ -44,8 +44,7 @@ impl ErrorCounts {
     }
 
     /// As many trials without an error.
-    #[must_use]
-    pub fn without_errors(&self) -> Self {
+    fn without_errors(&self) -> Self {
         Self::new(0, self.negatives, 0, self.positives)
     }
 

@@ -88,7 +88,7 @@ pub trait Evidence: Send {
 }
 
 /// A bound that follows from counts alone.
-pub type OfCounts = fn(&Tally, Level, f64) -> Bound;
+pub(super) type OfCounts = fn(&Tally, Level, f64) -> Bound;
 
 /// The evidence of estimators that count guesses.
 pub(super) struct Counted {

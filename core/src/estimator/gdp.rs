@@ -23,10 +23,11 @@
 //! # Errors
 //! Usage, where δ is not in (0, 1).
 
-use super::binomial::{self, Probability};
 use super::error_counts::ErrorCounts;
 use super::evidence::Counted;
-use super::{Bound, Estimator, Level, Needs, normal, two_candidates};
+use super::{Bound, Estimator, Level, Needs, two_candidates};
+use crate::stats::binomial::{self, Probability};
+use crate::stats::normal::FOR_BOUNDS as NORMAL;
 use crate::{Error, Result, Tally};
 
 /// The estimator for Gaussian mechanisms.
@@ -56,7 +57,7 @@ pub fn mu_lower_limit(counts: &ErrorCounts, level: Level) -> f64 {
     let tail = level.tail() / 2.0;
     let distance = |errors, trials| {
         let rate: Probability = binomial::upper_limit(errors, trials, tail);
-        -normal::quantile(rate) - 1e-12
+        -NORMAL.quantile(rate) - 1e-12
     };
     let mu = distance(counts.false_positives, counts.negatives)
         + distance(counts.false_negatives, counts.positives);
@@ -128,10 +129,9 @@ fn ln_delta(mu: f64, epsilon: f64) -> f64 {
     // Φ(−z) = φ(z) R(z), and e^ε φ(far) = φ(near): both terms share one density.
     let (near, far) = (epsilon / mu - mu / 2.0, epsilon / mu + mu / 2.0);
     if near >= 0.0 {
-        normal::ln_density(near) + (normal::mills_ratio(near) - normal::mills_ratio(far)).ln()
+        NORMAL.ln_density(near) + (NORMAL.mills_ratio(near) - NORMAL.mills_ratio(far)).ln()
     } else {
-        let missed = normal::ln_density(near).exp()
-            * (normal::mills_ratio(-near) + normal::mills_ratio(far));
+        let missed = NORMAL.density(near) * (NORMAL.mills_ratio(-near) + NORMAL.mills_ratio(far));
         (-missed).ln_1p()
     }
 }
@@ -171,7 +171,7 @@ mod tests {
     fn a_gaussian_mechanism_at_its_mean() {
         let level = Level::new(0.01).unwrap();
         for mu in [0.5, 1.0, 3.0] {
-            let missed = normal::ln_upper_tail(mu / 2.0).exp();
+            let missed = NORMAL.ln_upper_tail(mu / 2.0).exp();
             let errors = (1e6 * missed).round() as u64;
             let counts = ErrorCounts::new(errors, 1_000_000, errors, 1_000_000);
             let found = mu_lower_limit(&counts, level);

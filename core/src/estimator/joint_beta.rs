@@ -21,12 +21,13 @@
 //! The integral is over the angle of FNR, in panels that start where either posterior has its mass or
 //! the region a corner; the bound is right to 2·10⁻⁵ from 1 to 10⁷ trials a side.
 
-use super::binomial::Probability;
 use super::error_counts::ErrorCounts;
 use super::evidence::Counted;
-use super::posterior::{Posterior, rate};
-use super::{Bound, Estimator, Level, Needs, check_delta, quadrature, two_candidates};
+use super::{Bound, Estimator, Level, Needs, check_delta, two_candidates};
 use crate::Tally;
+use crate::stats::binomial::Probability;
+use crate::stats::posterior::{Posterior, rate};
+use crate::stats::quadrature;
 
 /// The credible estimator.
 pub const ESTIMATOR: Estimator = Estimator {

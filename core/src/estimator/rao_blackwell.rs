@@ -14,7 +14,7 @@
 //! the finished texts of (ii) are one trial, and re-used releases are not new ones.
 //!
 //! # Source
-//! Rao (1945), Blackwell (1947); the limit: [`super::betting`].
+//! Rao (1945), Blackwell (1947); the limit: [`betting`](crate::stats::betting).
 //!
 //! # Deviations
 //! X is rounded down by 2·10⁻¹⁵ of itself, more than its sums err.
@@ -23,10 +23,10 @@
 //! Failed, where likelihoods are fewer than two, NaN, +∞ or all 0, where probabilities are negative or do
 //! not sum to 1, and where a guess is missing or is no candidate.
 
-use super::betting::{Betting, Horizon};
-use super::binomial::Probability;
 use super::evidence::{self, Design, Evidence, Observed};
 use super::{Bound, Estimator, Level, Needs, check_delta, likelihoods, teda};
+use crate::stats::betting::{Betting, Horizon};
+use crate::stats::binomial::Probability;
 use crate::{Error, Result};
 
 /// The estimator by posterior probabilities.

@@ -25,11 +25,12 @@
 //! ln K is lowered by 10⁻⁸, more than its quadrature and rounding err where K is near 1/tail, up to
 //! 10⁹ trials.
 
-use super::angle::Angle;
-use super::binomial::Probability;
 use super::evidence::Counted;
-use super::{Bound, Estimator, Level, Needs, check_guess, quadrature, teda};
+use super::{Bound, Estimator, Level, Needs, check_guess, teda};
 use crate::Tally;
+use crate::stats::angle::Angle;
+use crate::stats::binomial::Probability;
+use crate::stats::quadrature;
 
 /// The estimator that may be looked at at any time.
 pub const ESTIMATOR: Estimator = Estimator {

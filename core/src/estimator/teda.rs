@@ -13,10 +13,10 @@
 //! TeDA (arXiv 2603.22968), Section 3.3 and Appendix A; its ceiling of 7.54 at k = 2 and 10⁴ trials
 //! fixes the two-sided convention for α.
 
-use super::binomial::{self, Probability};
 use super::evidence::Counted;
 use super::{Bound, Estimator, Level, Needs, positive_ln_ratio};
 use crate::Tally;
+use crate::stats::binomial::{self, Probability};
 
 /// The pooled forced-choice estimator.
 pub const ESTIMATOR: Estimator = Estimator {

@@ -1,9 +1,9 @@
 //! Limits that may be looked at after every trial: betting and Robbins' mixture.
 
 use crate::simulation::{AUDITS, Law, assert_covered, false_claims, levels};
-use teda_core::estimator::betting::{Betting, Horizon, Wager};
-use teda_core::estimator::binomial::{self, Probability};
 use teda_core::estimator::robbins::{Robbins, success_limit};
+use teda_core::stats::betting::{Betting, Horizon, Wager};
+use teda_core::stats::binomial::{self, Probability};
 use teda_core::{Seed, Stream};
 
 /// A draw of a value in [0, 1].

@@ -2,10 +2,10 @@
 
 use crate::simulation::{AUDITS, Law, assert_covered, false_claims, levels};
 use teda_core::estimator::abstain::{self, Guesses};
-use teda_core::estimator::betting::Horizon;
 use teda_core::estimator::certificate::{ApproximateCertificate, Certificate};
 use teda_core::estimator::rao_blackwell::{RaoBlackwell, final_draw_probability, hit_probability};
 use teda_core::estimator::{Level, teda};
+use teda_core::stats::betting::Horizon;
 use teda_core::{Seed, Tally};
 
 const LAWS: [Law; 5] = [

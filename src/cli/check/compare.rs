@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use teda_core::two_sample::{self, Sample};
+use teda_core::stats::two_sample::{self, Sample};
 use teda_core::{Error, Result};
 use teda_results::{Cell, Document, Manifest};
 

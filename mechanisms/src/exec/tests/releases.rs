@@ -9,7 +9,7 @@ use teda_core::{Basis, Guarantee, Likelihood, Mechanism, Neighbours, Unit};
 
 use super::super::protocol;
 use super::*;
-use crate::statistics::{assert_sampled, probabilities, releases};
+use crate::testing::statistics::{assert_sampled, probabilities, releases};
 
 #[test]
 fn answers_in_any_order_go_to_their_queries() {

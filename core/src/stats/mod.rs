@@ -1,0 +1,9 @@
+//! The statistics of distributions that estimators, noise and comparisons of runs rest on.
+
+pub(crate) mod angle;
+pub mod betting;
+pub mod binomial;
+pub mod normal;
+pub(crate) mod posterior;
+pub(crate) mod quadrature;
+pub mod two_sample;

@@ -1,0 +1,44 @@
+//! `dp-prompt-topk`: DP-Prompt with the text generator's top-k filter left on. Known to be broken.
+//!
+//! # Definition
+//! As `dp-prompt`, but each token is drawn from the `top_k` highest clipped logits alone (and those equal
+//! to the last of them).
+//!
+//! # Guarantee
+//! It **claims** ε per generated token and has no finite ε: which tokens are among the highest depends
+//! on the text, and a token outside them has probability 0. Its sound twin is `dp-prompt`.
+//!
+//! # Source
+//! A defect met in published code: generation libraries keep the 50 highest logits unless told otherwise,
+//! and the code of DP-Paraphrase (Mattern, Weggenmann and Kerschbaum, 2022) does not tell.
+//!
+//! # Deviations
+//! The defect is shown on DP-Prompt, so that it is the only difference from a sound mechanism.
+//!
+//! # Likelihood
+//! That of `dp-prompt`, nearly known as it is there.
+
+use teda_core::Parameter;
+
+use crate::dp_prompt::dp_prompt::{self, CLIP_HIGH, CLIP_LOW, DpPrompt, Draw, LENGTH, PROMPT};
+use crate::entry::{Entry, Kind};
+
+pub const ENTRY: Entry = Entry {
+    name: "dp-prompt-topk",
+    summary: "BROKEN on purpose: dp-prompt that draws from the 50 likeliest tokens alone",
+    source: "planted defect: a generation library's top-k default left on",
+    kind: Kind::Control,
+    parameters: &[CLIP_LOW, CLIP_HIGH, LENGTH, PROMPT, TOP_K],
+    build: &|context, epsilon, settings| {
+        let draw = Draw::Highest(settings.get("top_k") as usize);
+        Ok(Box::new(DpPrompt::new(context, epsilon, settings, draw)?))
+    },
+    ..dp_prompt::ENTRY
+};
+
+const TOP_K: Parameter = Parameter::whole(
+    "top_k",
+    50,
+    [1, 1_000_000],
+    "tokens that a draw is among: the highest logits",
+);

@@ -1,0 +1,12 @@
+//! Mechanisms of known ε, and twins of sound ones with one planted defect: what audits are tested on.
+
+crate::registry::mechanisms! {
+    krr,
+    krr_half_noise,
+    em_half_noise,
+    privrewrite_cosine,
+    dp_prompt_topk,
+    dp_prompt_unclipped,
+    identity,
+    constant,
+}

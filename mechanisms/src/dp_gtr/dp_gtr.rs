@@ -1,0 +1,713 @@
+//! `dp-gtr`: a group of private paraphrases, their common words, and one new text that avoids these.
+//!
+//! # Definition
+//! 1. m paraphrases of the text by a private mechanism at ε₁ each, by default `dp-prompt`, with its own
+//!    parameters where this one has none of the same name; with `spread` the i-th at s_i times its
+//!    temperature, so at ε₁/s_i, s from ½ to 1½ in equal steps.
+//! 2. The exemplar is the paraphrase of the lowest perplexity under the language model. The K keywords
+//!    are the words of the highest document frequency among the paraphrases, by counting (NDP) or by
+//!    the joint exponential mechanism at ε₂ (JEM).
+//! 3. The language model writes a new text after the exemplar, asked to avoid the keywords, at
+//!    temperature 0: always the token of the highest logit. Where it follows no instructions (or with
+//!    `avoid=decoding`) nothing is asked: no token is chosen that would complete a keyword.
+//!
+//! # Guarantee
+//! Σ_i nε₁/s_i for paraphrases of n tokens, which is m·n·ε₁ without `spread`: the m paraphrases
+//! compose, and all that follows is post-processing of them. For NDP that is the paper's claim. For JEM
+//! it adds ε₂, which it need not, as the words counted are private already: the claim here is the
+//! smaller one, and implies the paper's. `units` counts n Σ 1/s_i tokens of ε₁, rounded up. Neighbours
+//! and basis are the paraphraser's: with `dp-prompt` any texts, proven for a fixed `length` and
+//! **claimed** for the published rule. A paraphraser whose ε is a text's costs Σ_i ε₁/s_i, between the
+//! texts that it speaks of; one without a claim leaves none.
+//!
+//! # Source
+//! DP-GTR: *Differentially private prompt protection via group text rewriting* (2025), Section 4,
+//! Algorithm 1; prompts and values as in its code.
+//!
+//! # Deviations
+//! Perplexity is the rewriting model's (GPT-2 in the code), after a line that says "Text:". The list of
+//! stopwords is our own. The paper's ten temperatures 0.5, 0.6, …, 1.5 are eleven; here m equal steps. The
+//! reference lets JEM choose among the words seen (`domain=seen`), so that its choice tells which these
+//! are: no ε₂ follows from it. A keyword is banned in decoding as the model's tokenizer spells it, in lower
+//! case and with a capital; another way to put the same letters together is not. Of the answer the first
+//! line counts, without quotation marks around it.
+
+use std::sync::Arc;
+
+use teda_core::{
+    Beyond, Error, Guarantee, Lane, LanguageModel, Longest, Mechanism, Parameter, Prompt, Query,
+    Release, Result, Seed, Settings, Stream, TokenMap, Unit,
+};
+
+use super::joint_exponential;
+use crate::dp_prompt::dp_prompt::{CLIP_HIGH, CLIP_LOW, FLAN_T5_BASE, GRID, LENGTH};
+use crate::entry::{Context, Entry, Preset, Rewriter};
+use crate::registry::{joined, size};
+use crate::text::answer::sentence;
+use crate::text::keywords::{frequencies, frequencies_among, keyword};
+use crate::{controls, dp_prompt, privrewrite, safedp, tokens};
+
+pub const ENTRY: Entry = Entry {
+    name: "dp-gtr",
+    summary: "rewrites after the best of a group of private paraphrases, avoiding their common words",
+    source: "DP-GTR (2025), Section 4",
+    unit: Some(Unit::Token),
+    grid: &GRID,
+    parameters: PARAMETERS,
+    presets: PRESETS,
+    rewriter: Rewriter::Any,
+    build: &|context, epsilon, settings| Ok(Box::new(DpGtr::new(context, epsilon, settings)?)),
+    ..Entry::PUBLISHED
+};
+
+/// The families of what can paraphrase: every mechanism but this one and those that encode instead of
+/// rewriting; that of the default first.
+const FAMILIES: &[&[&Entry]] = &[
+    dp_prompt::ENTRIES,
+    privrewrite::ENTRIES,
+    safedp::ENTRIES,
+    tokens::ENTRIES,
+    controls::ENTRIES,
+];
+
+const PARAPHRASERS: [&Entry; size(FAMILIES)] = joined(FAMILIES);
+
+const PARAPHRASER_NAMES: [&str; PARAPHRASERS.len()] = {
+    let mut names = [""; PARAPHRASERS.len()];
+    let mut place = 0;
+    while place < names.len() {
+        names[place] = PARAPHRASERS[place].name;
+        place += 1;
+    }
+    names
+};
+
+/// DP-GTR's among the prompts of `dp-prompt`.
+const PARAPHRASE_PROMPT: &str = "dp-gtr";
+
+/// What the exemplar and the keywords stand in.
+const PROMPT: &str =
+    "Refer the following question to generate a new question:\n{}\nGenerated question:\n";
+
+/// What stands between them.
+const AVOID: &str = "\nAvoid using following tokens:\n";
+
+/// What a paraphrase continues when its perplexity is taken: public, and no model reads nothing.
+const BEFORE: &str = "Text:\n{}";
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::whole("paraphrases", 10, [1, 1000], "m, paraphrases of a group"),
+    Parameter::choice(
+        "paraphraser",
+        &PARAPHRASER_NAMES,
+        "the mechanism that paraphrases, at epsilon and else its own defaults",
+    ),
+    Parameter::whole(
+        "spread",
+        0,
+        [0, 1],
+        "1: the group's temperatures go from half to one and a half times their own",
+    ),
+    Parameter::whole("keywords", 10, [0, 1000], "K, words to avoid"),
+    Parameter::choice(
+        "release",
+        &["ndp", "jem"],
+        "how keywords are found: by counting, or by the joint exponential mechanism",
+    ),
+    Parameter::number(
+        "epsilon2",
+        2.0,
+        [1e-6, 1e6],
+        "epsilon of the joint exponential mechanism",
+    ),
+    Parameter::choice(
+        "domain",
+        &["seen", "public"],
+        "what it chooses among: the words seen, as published, or those of the public vocabulary",
+    ),
+    Parameter::choice(
+        "avoid",
+        &["auto", "prompt", "decoding"],
+        "how keywords are avoided: asked for in the prompt, or never chosen; auto: asked of a model that follows instructions",
+    ),
+    CLIP_LOW,
+    CLIP_HIGH,
+    LENGTH,
+    Parameter::whole(
+        "longest",
+        48,
+        [1, 100_000],
+        "tokens of the new text at most",
+    ),
+];
+
+const PRESETS: &[Preset] = &[
+    ("ndp", &[("release", "ndp")]),
+    ("jem", &[("release", "jem")]),
+    ("jem-public", &[("release", "jem"), ("domain", "public")]),
+    ("non-uniform", &[("spread", "1")]),
+    FLAN_T5_BASE,
+    // μ = 22.944258 and μ + 4σ with σ = 2.420791, as published.
+    (
+        "llama-3.1-8b",
+        &[("clip_low", "22.944258"), ("clip_high", "32.627422")],
+    ),
+];
+
+/// How keywords are found.
+enum Keywords {
+    /// By counting.
+    Counted,
+    /// By the joint exponential mechanism at ε₂ among the words seen, or those of a public domain.
+    Joint {
+        epsilon: f64,
+        domain: Option<Vec<String>>,
+    },
+}
+
+/// DP-GTR at one ε₁.
+struct DpGtr {
+    model: Arc<dyn LanguageModel>,
+    /// One for all paraphrases, or one for each.
+    paraphrasers: Vec<Box<dyn Mechanism>>,
+    epsilon: f64,
+    /// s, one a paraphrase.
+    scales: Vec<f64>,
+    keywords: Keywords,
+    count: usize,
+    /// Whether the keywords are banned in decoding; else the prompt asks to avoid them.
+    bans: bool,
+    prompt: Prompt,
+    longest: Longest,
+}
+
+/// What one new text is written after.
+struct Question {
+    /// Its place in the batch.
+    row: usize,
+    /// What the prompt holds.
+    text: String,
+    /// Words that must not be written.
+    banned: Vec<String>,
+}
+
+impl DpGtr {
+    fn new(context: &Context, epsilon: f64, settings: &Settings) -> Result<Self> {
+        let model = context.language_model.clone().ok_or_else(|| {
+            Error::usage("'dp-gtr' needs a language model that shows its logits (--llm)")
+        })?;
+        let group = settings.get("paraphrases") as usize;
+        let spread = settings.get("spread") == 1.0;
+        let scales = if spread {
+            spread_scales(group)
+        } else {
+            vec![1.0; group]
+        };
+        let distinct: &[f64] = if spread { &scales[..] } else { &[1.0] };
+        Ok(Self {
+            bans: match settings.chosen("avoid") {
+                "prompt" => false,
+                "decoding" => true,
+                _ => !model.follows_instructions(),
+            },
+            model,
+            paraphrasers: distinct
+                .iter()
+                .map(|scale| paraphraser(context, epsilon / scale, settings))
+                .collect::<Result<_>>()?,
+            epsilon,
+            scales,
+            keywords: match settings.chosen("release") {
+                "ndp" => Keywords::Counted,
+                _ => Keywords::Joint {
+                    epsilon: settings.get("epsilon2"),
+                    domain: (settings.chosen("domain") == "public")
+                        .then(|| words(&*context.tokens)),
+                },
+            },
+            count: settings.get("keywords") as usize,
+            prompt: Prompt::new(PROMPT),
+            longest: Longest::Tokens(settings.get("longest") as usize),
+        })
+    }
+
+    /// Σ 1/s_i: how many times ε₁ the group spends where one paraphrase at s = 1 spends it once. Higher
+    /// temperatures by s mean ε₁/s, because T = 2Δ/ε.
+    fn share(&self) -> f64 {
+        self.scales.iter().map(|scale| 1.0 / scale).sum()
+    }
+
+    /// Stage 1: `[texts][paraphrases]`, each with its own coins.
+    fn paraphrase(&self, batch: &[Query<'_>]) -> Result<Vec<Vec<Release>>> {
+        let group = self.scales.len();
+        let query = |row: usize, i: usize| Query {
+            text: batch[row].text,
+            seed: batch[row].seed.named("paraphrase").at(i as u64),
+        };
+        let mut groups: Vec<Vec<Release>> = batch.iter().map(|_| Vec::new()).collect();
+        if let [one] = &self.paraphrasers[..] {
+            let queries: Vec<Query<'_>> = (0..batch.len() * group)
+                .map(|job| query(job / group, job % group))
+                .collect();
+            for (job, release) in one.rewrite(&queries)?.into_iter().enumerate() {
+                groups[job / group].push(release);
+            }
+        } else {
+            for (i, paraphraser) in self.paraphrasers.iter().enumerate() {
+                let queries: Vec<Query<'_>> = (0..batch.len()).map(|row| query(row, i)).collect();
+                for (group, release) in groups.iter_mut().zip(paraphraser.rewrite(&queries)?) {
+                    group.push(release);
+                }
+            }
+        }
+        Ok(groups)
+    }
+
+    /// Stage 2a: the paraphrase of the lowest perplexity of each group, the first of equals; `None` for a group
+    /// without any.
+    fn exemplars<'a>(&self, groups: &[Vec<&'a str>]) -> Result<Vec<Option<&'a str>>> {
+        let pairs: Vec<(&str, &str)> = groups.iter().flatten().map(|text| ("", *text)).collect();
+        let mut scores = self
+            .model
+            .log_likelihood(&Prompt::new(BEFORE), &pairs)?
+            .into_iter();
+        Ok(groups
+            .iter()
+            .map(|group| {
+                let mut best: Option<(f64, &str)> = None;
+                for (text, score) in group.iter().zip(scores.by_ref()) {
+                    // ln perplexity is the mean of −ln P over the tokens.
+                    let mean = match score {
+                        Ok(score) if score.tokens > 0 => score.total / score.tokens as f64,
+                        _ => f64::NEG_INFINITY,
+                    };
+                    if best.is_none_or(|(highest, _)| mean > highest) {
+                        best = Some((mean, *text));
+                    }
+                }
+                best.map(|(_, text)| text)
+            })
+            .collect())
+    }
+
+    /// Stage 3: what the model is asked.
+    fn question(&self, row: usize, exemplar: &str, keywords: Vec<String>) -> Question {
+        if self.bans {
+            return Question {
+                row,
+                text: exemplar.to_owned(),
+                banned: keywords,
+            };
+        }
+        Question {
+            row,
+            text: [exemplar, AVOID, &keywords.join(", ")].concat(),
+            banned: Vec::new(),
+        }
+    }
+
+    /// Stage 2b: the words to avoid.
+    fn keywords(&self, group: &[&str], seed: Seed) -> Vec<String> {
+        let (epsilon, domain) = match &self.keywords {
+            Keywords::Counted => {
+                let words = frequencies(group).into_iter().map(|(word, _)| word);
+                return words.take(self.count).collect();
+            }
+            Keywords::Joint { epsilon, domain } => (*epsilon, domain),
+        };
+        let words = match domain {
+            Some(domain) => frequencies_among(domain, group),
+            None => frequencies(group),
+        };
+        let counts: Vec<u32> = words.iter().map(|(_, count)| *count).collect();
+        let k = self.count.min(counts.len());
+        // One paraphrase more or less moves every count by at most 1, all in one direction: Δ = 1.
+        let mut stream = seed.named("keywords").stream();
+        joint_exponential::draw(&counts, k, epsilon, 1.0, &mut stream)
+            .into_iter()
+            .map(|place| words[place].0.clone())
+            .collect()
+    }
+}
+
+/// s from ½ to 1½ in equal steps; 1 for a group of one.
+fn spread_scales(group: usize) -> Vec<f64> {
+    match group {
+        1 => vec![1.0],
+        _ => (0..group)
+            .map(|i| 0.5 + i as f64 / (group - 1) as f64)
+            .collect(),
+    }
+}
+
+/// The paraphraser that the settings name, with those of them that it knows.
+fn paraphraser(context: &Context, epsilon: f64, settings: &Settings) -> Result<Box<dyn Mechanism>> {
+    let name = settings.chosen("paraphraser");
+    let entry = PARAPHRASERS
+        .into_iter()
+        .find(|entry| entry.name == name)
+        .expect("the choice is among the names");
+    let own: Vec<(String, String)> = entry
+        .parameters
+        .iter()
+        .filter_map(|parameter| {
+            let value = match parameter.name {
+                "prompt" => Some(PARAPHRASE_PROMPT.to_owned()),
+                name => settings.written(name),
+            };
+            Some((parameter.name.to_owned(), value?))
+        })
+        .collect();
+    let epsilon = entry.unit.map(|_| epsilon);
+    entry
+        .instance(context, epsilon, &entry.settings(None, &own)?)
+        .map_err(|error| error.context("'dp-gtr'"))
+}
+
+/// The words of the public vocabulary that can be keywords, in alphabetical order.
+fn words(tokens: &dyn TokenMap) -> Vec<String> {
+    let mut words: Vec<String> = tokens
+        .released()
+        .iter()
+        .filter_map(|token| {
+            let word = tokens.detokenize(&[*token]);
+            // Parts of words come back as other tokens.
+            let whole = tokens.tokenize(&word) == [*token];
+            keyword(&word).filter(|keyword| whole && *keyword == word)
+        })
+        .collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+/// Temperature 0: the first of the highest logits.
+fn greedy(logits: &mut [f32], _: &mut Stream) -> u32 {
+    let mut best = 0;
+    for (token, logit) in logits.iter().enumerate() {
+        if *logit > logits[best] {
+            best = token;
+        }
+    }
+    best as u32
+}
+
+impl Mechanism for DpGtr {
+    /// Basic composition of the group: over the units of ε₁ where the claim is per unit, here where it is
+    /// per text.
+    fn guarantee(&self) -> Option<Guarantee> {
+        let one = self.paraphrasers[0].guarantee()?;
+        let sum = |part: fn(&Guarantee) -> f64| match &self.paraphrasers[..] {
+            [_] => Some(part(&one) * self.scales.len() as f64),
+            all => all.iter().map(|p| Some(part(&p.guarantee()?))).sum(),
+        };
+        Some(Guarantee {
+            epsilon: match one.unit {
+                Unit::Token | Unit::Triple => self.epsilon,
+                Unit::Text => sum(|claim| claim.epsilon)?,
+            },
+            delta: sum(|claim| claim.delta)?,
+            ..one
+        })
+    }
+
+    /// The tokens of ε₁ that the whole group spends on `text`, rounded up.
+    fn units(&self, text: &str) -> Option<u64> {
+        let tokens = self.paraphrasers[0].units(text)?;
+        match self.paraphrasers[0].guarantee()?.unit {
+            Unit::Token | Unit::Triple => Some((tokens as f64 * self.share()).ceil() as u64),
+            Unit::Text => Some(tokens),
+        }
+    }
+
+    fn beyond_window(&self, texts: &[&str]) -> Result<Option<Beyond>> {
+        self.paraphrasers[0].beyond_window(texts)
+    }
+
+    fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {
+        let made = self.paraphrase(batch)?;
+        let groups: Vec<Vec<&str>> = made
+            .iter()
+            .map(|group| {
+                let texts = group.iter().map(|release| release.text.trim());
+                texts.filter(|text| !text.is_empty()).collect()
+            })
+            .collect();
+        let exemplars = self.exemplars(&groups)?;
+        let questions: Vec<Question> = exemplars
+            .iter()
+            .enumerate()
+            .filter_map(|(row, exemplar)| {
+                let keywords = self.keywords(&groups[row], batch[row].seed);
+                Some(self.question(row, (*exemplar)?, keywords))
+            })
+            .collect();
+        let lanes: Vec<Lane<'_>> = questions
+            .iter()
+            .map(|question| Lane {
+                text: &question.text,
+                seed: batch[question.row].seed.named("answer"),
+                longest: self.longest,
+                banned: &question.banned,
+            })
+            .collect();
+        let answers = self.model.generate(&self.prompt, &lanes, &greedy)?;
+        // Without an exemplar: why there is no paraphrase, or nothing.
+        let mut releases: Vec<Release> = made
+            .iter()
+            .map(|group| {
+                let failed = group.iter().find(|release| release.failure.is_some());
+                failed.cloned().unwrap_or_default()
+            })
+            .collect();
+        for (question, answer) in questions.iter().zip(answers) {
+            releases[question.row] = match answer {
+                Ok(generated) => Release::of(sentence(&generated.text)),
+                Err(failure) => Release::failed(failure),
+            };
+        }
+        Ok(releases)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use teda_core::{Basis, Neighbours, Scorer};
+
+    use super::*;
+    use crate::entry::Kind;
+    use crate::registry;
+    use crate::testing::{statistics, toy};
+
+    const CLIP: (f64, f64) = (-1.0, 1.5);
+
+    fn instance(epsilon: f64, given: &[(&str, &str)]) -> Box<dyn Mechanism> {
+        let given = toy::given(given);
+        let settings = ENTRY.settings(None, &given).unwrap();
+        ENTRY
+            .instance(&toy::context(), Some(epsilon), &settings)
+            .unwrap()
+    }
+
+    /// Two paraphrases of two tokens, one keyword, a new text of two tokens.
+    fn small(epsilon: f64, more: &[(&str, &str)]) -> Box<dyn Mechanism> {
+        let (low, high) = (CLIP.0.to_string(), CLIP.1.to_string());
+        let set = [
+            ("clip_low", &low[..]),
+            ("clip_high", &high[..]),
+            ("length", "2"),
+            ("paraphrases", "2"),
+            ("keywords", "1"),
+            ("longest", "2"),
+        ];
+        instance(epsilon, &[&set[..], more].concat())
+    }
+
+    /// The probabilities of `dp-prompt`'s releases of two tokens.
+    fn paraphrases(text: &str, epsilon: f64) -> Vec<(String, f64)> {
+        let toy = toy::tokens();
+        let step = |before: &[u32]| -> Vec<f64> {
+            let temperature = 2.0 * (CLIP.1 - CLIP.0) / epsilon;
+            let weights: Vec<f64> = toy
+                .logits(text, before)
+                .iter()
+                .map(|l| (f64::from(*l).clamp(CLIP.0, CLIP.1) / temperature).exp())
+                .collect();
+            let total: f64 = weights.iter().sum();
+            weights.into_iter().map(|w| w / total).collect()
+        };
+        let mut all = Vec::new();
+        for (a, p) in (0..).zip(step(&[])) {
+            for (b, q) in (0..).zip(step(&[a])) {
+                all.push((format!("t{a} t{b}"), p * q));
+            }
+        }
+        all
+    }
+
+    /// The releases of [`small`] straight from the definition; `joint` is ε₂, `bans` says how keywords are
+    /// avoided.
+    fn exact(
+        text: &str,
+        epsilons: [f64; 2],
+        joint: Option<f64>,
+        bans: bool,
+    ) -> BTreeMap<String, f64> {
+        let toy = toy::tokens();
+        let perplexity = |text: &str| {
+            let pair = [("", text)];
+            let score = toy
+                .log_likelihood(&Prompt::new("Text:\n{}"), &pair)
+                .unwrap();
+            let score = score[0].clone().unwrap();
+            (-score.total / score.tokens as f64).exp()
+        };
+        let answer = |exemplar: &str, keyword: &str| {
+            let question = match bans {
+                true => exemplar.to_owned(),
+                false => format!("{exemplar}\nAvoid using following tokens:\n{keyword}"),
+            };
+            let highest = |before: &[u32]| {
+                let logits = toy.logits(&question, before);
+                let at = |t: &u32| logits[*t as usize];
+                (0..toy::UNKNOWN)
+                    .filter(|t| !bans || format!("t{t}") != keyword)
+                    .max_by(|s, t| at(s).total_cmp(&at(t)))
+                    .unwrap()
+            };
+            let first = highest(&[]);
+            format!("t{first} t{}", highest(&[first]))
+        };
+        let [first, second] = epsilons.map(|epsilon| paraphrases(text, epsilon));
+        let mut released = BTreeMap::new();
+        for (a, p) in &first {
+            for (b, q) in &second {
+                let exemplar = if perplexity(b) < perplexity(a) { b } else { a };
+                let mut counts: BTreeMap<&str, f64> = BTreeMap::new();
+                let has = |text: &str, word: &str| text.split(' ').any(|w| w == word);
+                for word in a.split(' ').chain(b.split(' ')) {
+                    let count = f64::from(u8::from(has(a, word)) + u8::from(has(b, word)));
+                    counts.insert(word, count);
+                }
+                let highest = counts.values().copied().fold(0.0, f64::max);
+                let weight = |count: f64| match joint {
+                    Some(epsilon) => (epsilon * (count - highest) / 2.0).exp(),
+                    None => f64::from(u8::from(count == highest)),
+                };
+                // By counting, the first in alphabetical order of the most frequent.
+                let mut chosen: Vec<(&str, f64)> =
+                    counts.iter().map(|(w, c)| (*w, weight(*c))).collect();
+                if joint.is_none() {
+                    chosen.retain(|(_, weight)| *weight > 0.0);
+                    chosen.truncate(1);
+                }
+                let total: f64 = chosen.iter().map(|(_, weight)| weight).sum();
+                for (keyword, weight) in chosen {
+                    *released.entry(answer(exemplar, keyword)).or_default() +=
+                        p * q * weight / total;
+                }
+            }
+        }
+        released
+    }
+
+    #[test]
+    fn releases_follow_the_exact_probabilities_of_all_three_stages() {
+        let text = "t3 t1";
+        for epsilon in [2.0, 15.0] {
+            for (set, epsilons, joint) in [
+                (&[][..], [epsilon; 2], None),
+                (&[("release", "jem")][..], [epsilon; 2], Some(2.0)),
+                (&[("spread", "1")][..], [2.0 * epsilon, epsilon / 1.5], None),
+                (&[("avoid", "decoding")][..], [epsilon; 2], None),
+            ] {
+                let bans = set == [("avoid", "decoding")];
+                let counts = statistics::releases(&*small(epsilon, set), text, 30_000);
+                let exact = exact(text, epsilons, joint, bans);
+                statistics::assert_sampled(&counts, &exact, &format!("ε={epsilon} {set:?}"));
+            }
+        }
+    }
+
+    /// Privacy itself: no release tells more than the group's tokens spend, with either way of finding
+    /// keywords.
+    #[test]
+    fn the_exact_ratio_between_texts_stays_within_the_claim() {
+        for epsilon in [0.5, 3.0, 20.0] {
+            for joint in [None, Some(2.0)] {
+                let of = |text| exact(text, [epsilon; 2], joint, false);
+                let loss = statistics::greatest_loss(&of("t3 t1"), &of("t6"));
+                let claim = small(epsilon, &[]).guarantee().unwrap();
+                let units = small(epsilon, &[]).units("t6").unwrap() as f64;
+                assert_eq!(
+                    (claim.epsilon * units, claim.basis),
+                    (4.0 * epsilon, Basis::Proven)
+                );
+                assert!(loss <= 4.0 * epsilon * (1.0 + 1e-12), "{loss} at {epsilon}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_claim_is_the_paraphrasers_composed() {
+        let published = instance(3.0, &[]);
+        let claim = published.guarantee().unwrap();
+        assert_eq!(
+            (claim.epsilon, claim.unit, claim.neighbours, claim.basis),
+            (3.0, Unit::Token, Neighbours::AnyTexts, Basis::Claimed)
+        );
+        // "Document: t1 t2", "Paraphrase of the document:": seven words.
+        assert_eq!(published.units("t1 t2"), Some(10 * 7));
+        // 1/0.5 + 1/0.75 + 1/1 + 1/1.25 + 1/1.5 = 5.8; 5.8 · 7 = 40.6.
+        let spread = instance(3.0, &[("spread", "1"), ("paraphrases", "5")]);
+        assert_eq!(spread.units("t1 t2"), Some(41));
+        assert_eq!(spread.guarantee().unwrap().epsilon, 3.0);
+        let em = instance(3.0, &[("paraphraser", "em"), ("paraphrases", "4")]);
+        let claim = em.guarantee().unwrap();
+        assert_eq!(
+            (claim.epsilon, claim.unit, claim.neighbours, claim.basis),
+            (12.0, Unit::Text, Neighbours::OneToken, Basis::Proven)
+        );
+        assert_eq!(em.units("t1 t2"), Some(2));
+        let metric = instance(3.0, &[("paraphraser", "word-perturb")]);
+        assert_eq!(metric.guarantee().unwrap().neighbours, Neighbours::Metric);
+        // 2 + 1 + 2/3 of 3 on SafeDP-Rewrite, whose ε is a text's.
+        let set = [
+            ("paraphraser", "safedp-rewrite"),
+            ("paraphrases", "3"),
+            ("spread", "1"),
+        ];
+        let claim = instance(3.0, &set).guarantee().unwrap();
+        assert!((claim.epsilon - 11.0).abs() < 1e-12, "{}", claim.epsilon);
+        assert!(
+            instance(3.0, &[("paraphraser", "identity")])
+                .guarantee()
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn every_preset_and_every_paraphraser_rewrites() {
+        let query = Query {
+            text: "t3 t4",
+            seed: Seed::root(1),
+        };
+        let rewrites = |preset: Option<&str>, set: &[(&str, &str)]| {
+            let settings = ENTRY.settings(preset, &toy::given(set)).unwrap();
+            let mechanism = ENTRY
+                .instance(&toy::context(), Some(5.0), &settings)
+                .unwrap();
+            let release = mechanism.rewrite(&[query]).unwrap().remove(0);
+            assert_eq!(release.failure, None, "{preset:?} {set:?}");
+            assert_eq!(release.text.split(' ').count(), 48, "{preset:?} {set:?}");
+        };
+        for (preset, _) in PRESETS {
+            rewrites(Some(preset), &[]);
+        }
+        for name in PARAPHRASER_NAMES {
+            rewrites(None, &[("paraphraser", name)]);
+        }
+    }
+
+    /// The families stand here, too, as the registry's list holds this entry.
+    #[test]
+    fn every_other_mechanism_can_paraphrase() {
+        for entry in registry::ALL {
+            let other = entry.name != ENTRY.name && entry.kind != Kind::Protocol;
+            assert_eq!(
+                PARAPHRASER_NAMES.contains(&entry.name),
+                other,
+                "{}",
+                entry.name
+            );
+        }
+    }
+
+    #[test]
+    fn the_public_domain_is_the_vocabularys_words() {
+        let expected: Vec<String> = (0..toy::UNKNOWN).map(|t| format!("t{t}")).collect();
+        assert_eq!(words(&*toy::tokens()), expected);
+    }
+}

@@ -1,0 +1,7 @@
+//! DP-GTR.
+
+pub mod joint_exponential;
+
+crate::registry::mechanisms! {
+    dp_gtr,
+}

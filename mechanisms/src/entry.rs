@@ -1,0 +1,213 @@
+//! What the registry knows of a mechanism, and how an instance is made from it.
+
+use std::sync::Arc;
+
+use teda_core::{
+    Encoder, Error, LanguageModel, Mechanism, Parameter, Result, Settings, TextGenerator, TokenMap,
+    Unit,
+};
+
+use crate::memory::Memory;
+
+/// What mechanisms are built from.
+#[derive(Clone)]
+pub struct Context {
+    /// The distinct texts of the data set.
+    pub texts: Arc<[String]>,
+    /// The public vocabulary and its embedding.
+    pub tokens: Arc<dyn TokenMap>,
+    /// The public sentence encoder.
+    pub encoder: Arc<dyn Encoder>,
+    /// The black-box rewriter; present where [`Entry::rewriter`] asks for one.
+    pub generator: Option<Arc<dyn TextGenerator>>,
+    /// The black-box language model, whose temperature counts; present where [`Entry::rewriter`] asks
+    /// for one.
+    pub sampler: Option<Arc<dyn TextGenerator>>,
+    /// The language model; present where [`Entry::rewriter`] asks for one.
+    pub language_model: Option<Arc<dyn LanguageModel>>,
+    /// What their tables may take, all together.
+    pub memory: Memory,
+}
+
+/// What a mechanism rewrites with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rewriter {
+    /// Itself.
+    Nothing,
+    /// Any black-box rewriter.
+    Generator,
+    /// A black-box language model, whose temperature counts.
+    Sampler,
+    /// A language model that shows its logits.
+    LanguageModel,
+    /// Any of these, as the parameters say.
+    Any,
+}
+
+impl Rewriter {
+    /// What `--llm` must name, in words; `None` where nothing is rewritten with.
+    #[must_use]
+    pub fn describe(self) -> Option<&'static str> {
+        match self {
+            Self::Nothing => None,
+            Self::Generator => Some("any rewriter, the one in the binary too"),
+            Self::Sampler => Some("a language model, here or on a server"),
+            Self::LanguageModel | Self::Any => {
+                Some("a language model run in this process: its logits are seen")
+            }
+        }
+    }
+}
+
+/// What a mechanism is in the registry for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Published by its authors as a private rewriter.
+    Published,
+    /// Of known ε, or known to be broken: what audits are tested on.
+    Control,
+    /// A protocol of local differential privacy over categories, which does not rewrite but encodes: of
+    /// known ε, for comparison with audits of tabular data.
+    Protocol,
+    /// Not of the registry: a user's own.
+    Outside,
+}
+
+impl Kind {
+    /// The kind's name as printed.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Control => "control",
+            Self::Protocol => "protocol",
+            Self::Outside => "outside",
+        }
+    }
+}
+
+/// A named set of parameter values.
+pub type Preset = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// Builds an instance.
+pub type Build = dyn Fn(&Context, f64, &Settings) -> Result<Box<dyn Mechanism>> + Sync;
+
+/// A mechanism's line in the registry.
+pub struct Entry {
+    /// Its paper's name, in kebab-case.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// Paper and section, or where a control comes from.
+    pub source: &'static str,
+    /// Why it is here.
+    pub kind: Kind,
+    /// What one ε is spent on; `None` for a mechanism without ε.
+    pub unit: Option<Unit>,
+    /// The ε that are run when none are asked for; empty for a mechanism without ε.
+    pub grid: &'static [f64],
+    /// What `--set` can change.
+    pub parameters: &'static [Parameter],
+    /// What `--preset` can choose.
+    pub presets: &'static [Preset],
+    /// What it rewrites with.
+    pub rewriter: Rewriter,
+    /// Builds an instance at an ε that is positive and finite, or 0 for a mechanism without one;
+    /// called by [`Entry::instance`] alone, which checks it.
+    pub build: &'static Build,
+}
+
+impl Entry {
+    /// What published rewriters have in common unless they say otherwise: one ε for a text, nothing to set.
+    pub(crate) const PUBLISHED: Self = Self {
+        name: "",
+        summary: "",
+        source: "",
+        kind: Kind::Published,
+        unit: Some(Unit::Text),
+        grid: &[],
+        parameters: &[],
+        presets: &[],
+        rewriter: Rewriter::Nothing,
+        build: &|_, _, _| {
+            Err(Error::usage(
+                "a mechanism that does not say how it is built",
+            ))
+        },
+    };
+
+    /// What controls have in common: no ε, nothing to set.
+    pub(crate) const CONTROL: Self = Self {
+        kind: Kind::Control,
+        unit: None,
+        ..Self::PUBLISHED
+    };
+
+    /// What protocols have in common: one ε for a text, run where Arcolezi & Gambs audit them.
+    pub(crate) const PROTOCOL: Self = Self {
+        kind: Kind::Protocol,
+        grid: &[0.5, 1.0, 2.0, 4.0],
+        ..Self::PUBLISHED
+    };
+
+    /// The parameter values of `preset` (if any) overridden by `given`.
+    ///
+    /// # Errors
+    /// Usage, for an unknown preset or parameter, or a value out of range.
+    pub fn settings(&self, preset: Option<&str>, given: &[(String, String)]) -> Result<Settings> {
+        let mut values = Vec::new();
+        if let Some(name) = preset {
+            let (_, preset) = self
+                .presets
+                .iter()
+                .find(|(n, _)| *n == name)
+                .ok_or_else(|| {
+                    if self.presets.is_empty() {
+                        return Error::usage(format!("'{}' has no presets", self.name));
+                    }
+                    let known: Vec<&str> = self.presets.iter().map(|(n, _)| *n).collect();
+                    Error::unknown(&format!("preset of '{}'", self.name), name, &known)
+                })?;
+            values.extend(
+                preset
+                    .iter()
+                    .map(|(n, v)| ((*n).to_owned(), (*v).to_owned())),
+            );
+        }
+        values.extend_from_slice(given);
+        Settings::resolve(self.name, self.parameters, &values)
+    }
+
+    /// An instance at `epsilon` (`None` for a mechanism without ε).
+    ///
+    /// # Errors
+    /// Usage, if ε is missing, superfluous, not positive or not finite; or what the mechanism's own
+    /// construction says.
+    pub fn instance(
+        &self,
+        context: &Context,
+        epsilon: Option<f64>,
+        settings: &Settings,
+    ) -> Result<Box<dyn Mechanism>> {
+        let epsilon = match (self.unit, epsilon) {
+            (Some(_), Some(epsilon)) if epsilon > 0.0 && epsilon.is_finite() => epsilon,
+            (Some(_), Some(epsilon)) => {
+                return Err(Error::usage(format!(
+                    "epsilon = {epsilon} for '{}': it must be a positive, finite number",
+                    self.name
+                )));
+            }
+            (Some(_), None) => {
+                return Err(Error::usage(format!("'{}' needs an epsilon", self.name)));
+            }
+            (None, None) => 0.0,
+            (None, Some(epsilon)) => {
+                return Err(Error::usage(format!(
+                    "'{}' has no epsilon to set to {epsilon}",
+                    self.name
+                )));
+            }
+        };
+        (self.build)(context, epsilon, settings)
+    }
+}

@@ -1,0 +1,6 @@
+//! PrivRewrite and its ablation.
+
+crate::registry::mechanisms! {
+    privrewrite,
+    privrewrite_naive,
+}

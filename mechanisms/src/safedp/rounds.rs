@@ -1,0 +1,554 @@
+//! What `safedp-rewrite` and `safedp-rewrite-ns` share; the former's file says what it is.
+//!
+//! # How it runs
+//! A round of a whole batch is one call of the rewriter and one of the encoder; texts whose candidates
+//! are dispersed enough leave the rounds.
+
+use std::sync::Arc;
+
+use ndarray::{Array2, ArrayView1};
+use teda_core::{
+    Basis, Beyond, Encoder, Error, Failure, Guarantee, Mechanism, Neighbours, Parameter, Prompt,
+    Query, Release, Result, Sampling, Seed, Settings, TextGenerator, Unit,
+};
+
+use crate::entry::Context;
+use crate::text::answer::sentence;
+use crate::text::masking::{Always, Masked, bare};
+use crate::text::similarity::similarity;
+
+/// The paper's grid of ε.
+pub const GRID: [f64; 4] = [0.5, 1.0, 2.0, 3.0];
+
+/// What an instructed rewriter is asked; our wording, as the paper's prompt is not published.
+const PROMPT: &str = "Rewrite the following text as one natural, fluent sentence that keeps its meaning. Put fitting words in place of every [MASK]. Answer with the sentence alone.\n\nText: {}";
+
+/// p.
+pub const MASK_RATE: Parameter = Parameter::number(
+    "mask_rate",
+    0.2,
+    [0.0, 1.0],
+    "probability of a word to be masked, each round (paper: 0.1 to 0.4)",
+);
+
+/// Whether words with digits belong to E.
+pub const MASK_NUMBERS: Parameter = Parameter::whole(
+    "mask_numbers",
+    1,
+    [0, 1],
+    "1: words with a digit are always masked",
+);
+
+/// Whether e-mail addresses belong to E.
+pub const MASK_EMAILS: Parameter = Parameter::whole(
+    "mask_emails",
+    1,
+    [0, 1],
+    "1: e-mail addresses are always masked",
+);
+
+/// What the user adds to E.
+pub const ALWAYS_MASK: Parameter = Parameter::words(
+    "always_mask",
+    "further words that are always masked, in any case",
+);
+
+/// n.
+pub const CANDIDATES: Parameter = Parameter::whole(
+    "candidates",
+    10,
+    [1, 1000],
+    "rewrites a round; the paper does not say how many",
+);
+
+/// K.
+pub const ROUNDS: Parameter = Parameter::whole("rounds", 5, [1, 100], "rounds at most");
+
+/// δ.
+pub const DISPERSION: Parameter = Parameter::number(
+    "dispersion",
+    0.35,
+    [0.0, 1.0],
+    "mean absolute deviation of the utilities that ends the rounds; above 0.5 never",
+);
+
+/// τ.
+pub const TAU: Parameter = Parameter::number(
+    "tau",
+    0.8,
+    [0.0, 1.0],
+    "similarity from which rewrites are one group; the paper does not say which",
+);
+
+/// Of the rewriter.
+pub const TEMPERATURE: Parameter = Parameter::number(
+    "temperature",
+    0.75,
+    [0.01, 10.0],
+    "sampling temperature of the rewriter",
+);
+
+/// Of a rewrite.
+pub const LONGEST: Parameter = Parameter::whole(
+    "longest",
+    48,
+    [1, 4096],
+    "tokens of a rewrite at most, where the rewriter generates tokens",
+);
+
+/// SafeDP-Rewrite at one ε.
+pub struct SafeDp {
+    encoder: Arc<dyn Encoder>,
+    generator: Arc<dyn TextGenerator>,
+    epsilon: f64,
+    always: Always,
+    mask_rate: f64,
+    candidates: usize,
+    rounds: u64,
+    dispersion: f64,
+    /// STEM's threshold; `None` without STEM.
+    tau: Option<f64>,
+    prompt: Prompt,
+    sampling: Sampling,
+}
+
+/// A rewrite to choose among.
+struct Candidate {
+    text: String,
+    /// ψ.
+    vector: Vec<f32>,
+    /// u.
+    utility: f64,
+}
+
+/// One text of a batch.
+struct Item<'a> {
+    seed: Seed,
+    source: ArrayView1<'a, f32>,
+    masked: Masked<'a>,
+    /// Y.
+    candidates: Vec<Candidate>,
+    failure: Option<Failure>,
+}
+
+impl SafeDp {
+    /// An instance from its parameters, with STEM at `tau` or without.
+    ///
+    /// # Errors
+    /// Usage, without a black-box rewriter.
+    pub fn new(
+        context: &Context,
+        epsilon: f64,
+        settings: &Settings,
+        tau: Option<f64>,
+    ) -> Result<Self> {
+        let generator = context
+            .generator
+            .clone()
+            .ok_or_else(|| Error::usage("'safedp-rewrite' needs a black-box rewriter (--llm)"))?;
+        Ok(Self {
+            encoder: context.encoder.clone(),
+            generator,
+            epsilon,
+            always: Always {
+                numbers: settings.get("mask_numbers") == 1.0,
+                emails: settings.get("mask_emails") == 1.0,
+                words: settings
+                    .words("always_mask")
+                    .iter()
+                    .map(|w| bare(w))
+                    .collect(),
+            },
+            mask_rate: settings.get("mask_rate"),
+            candidates: settings.get("candidates") as usize,
+            rounds: settings.get("rounds") as u64,
+            dispersion: settings.get("dispersion"),
+            tau,
+            prompt: Prompt::new(PROMPT),
+            sampling: Sampling {
+                temperature: settings.get("temperature"),
+                longest: settings.get("longest") as usize,
+            },
+        })
+    }
+
+    /// Masks more words of `items`, has them rewritten, and adds the rewrites to their candidates.
+    fn round(&self, round: u64, items: &mut [&mut Item<'_>]) -> Result<()> {
+        let texts: Vec<String> = items
+            .iter_mut()
+            .map(|item| {
+                let mut stream = item.seed.named("mask").at(round).stream();
+                item.masked.mask_more(self.mask_rate, &mut stream);
+                item.masked.text()
+            })
+            .collect();
+        let queries: Vec<Query<'_>> = texts
+            .iter()
+            .zip(items.iter())
+            .map(|(text, item)| Query {
+                text,
+                seed: item.seed.named("rewriter").at(round),
+            })
+            .collect();
+        let answers =
+            self.generator
+                .complete(&self.prompt, &queries, self.candidates, self.sampling)?;
+        let mut rewrites: Vec<(usize, &str)> = Vec::new();
+        for (index, answer) in answers.iter().enumerate() {
+            match answer {
+                Ok(texts) => rewrites.extend(
+                    texts
+                        .iter()
+                        .map(|text| (index, sentence(text)))
+                        .filter(|(_, text)| !text.is_empty()),
+                ),
+                Err(failure) => {
+                    let said = |reason| format!("the rewriter failed: {reason}");
+                    items[index].failure = Some(failure.clone().map(said));
+                }
+            }
+        }
+        let texts: Vec<&str> = rewrites.iter().map(|(_, text)| *text).collect();
+        let vectors = self.encoder.encode(&texts)?;
+        for ((index, text), vector) in rewrites.into_iter().zip(vectors.rows()) {
+            let item = &mut items[index];
+            item.candidates.push(Candidate {
+                text: text.to_owned(),
+                vector: vector.to_vec(),
+                utility: utility(item.source, vector),
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether a text goes on to the next round.
+    fn goes_on(&self, item: &Item<'_>) -> bool {
+        item.failure.is_none() && dispersion(&item.candidates) < self.dispersion
+    }
+
+    /// Draws one of the candidates: Pr(y) ∝ exp(ε u(y) / (2Δu)). For one and the same set of candidates
+    /// that is ε-DP, u ∈ [0, 1] moving by at most Δu = 1.
+    fn select(&self, item: &Item<'_>) -> Release {
+        if let Some(failure) = &item.failure {
+            return Release::failed(failure.clone());
+        }
+        let kept: Vec<&Candidate> = match self.tau {
+            Some(tau) => stem(&item.candidates, tau),
+            None => item.candidates.iter().collect(),
+        };
+        if kept.is_empty() {
+            return Release::of("");
+        }
+        let mut log_weights: Vec<f64> = kept
+            .iter()
+            .map(|y| self.epsilon * y.utility / 2.0)
+            .collect();
+        let mut stream = item.seed.named("select").stream();
+        Release::of(kept[stream.softmax(&mut log_weights)].text.as_str())
+    }
+}
+
+impl Mechanism for SafeDp {
+    fn guarantee(&self) -> Option<Guarantee> {
+        Some(Guarantee {
+            epsilon: self.epsilon,
+            delta: 0.0,
+            unit: Unit::Text,
+            neighbours: Neighbours::AnyTexts,
+            basis: Basis::Claimed,
+        })
+    }
+
+    /// By the texts themselves: what the rewriter is shown has other words, and about as many tokens.
+    fn beyond_window(&self, texts: &[&str]) -> Result<Option<Beyond>> {
+        self.generator
+            .beyond_window(&self.prompt, texts, self.sampling)
+    }
+
+    fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {
+        let texts: Vec<&str> = batch.iter().map(|query| query.text).collect();
+        let sources: Array2<f32> = self.encoder.encode(&texts)?;
+        let mut items: Vec<Item<'_>> = batch
+            .iter()
+            .zip(sources.rows())
+            .map(|(query, source)| Item {
+                seed: query.seed,
+                source,
+                masked: Masked::new(query.text, &self.always),
+                candidates: Vec::new(),
+                failure: None,
+            })
+            .collect();
+        let mut going: Vec<&mut Item<'_>> = items.iter_mut().collect();
+        for round in 0..self.rounds {
+            if going.is_empty() {
+                break;
+            }
+            self.round(round, &mut going)?;
+            going.retain(|item| self.goes_on(item));
+        }
+        Ok(items.iter().map(|item| self.select(item)).collect())
+    }
+}
+
+/// u = clip₀₁⟨ψ(x), ψ(y)⟩.
+fn utility(x: ArrayView1<'_, f32>, y: ArrayView1<'_, f32>) -> f64 {
+    f64::from(x.dot(&y)).clamp(0.0, 1.0)
+}
+
+/// D: the mean absolute deviation of the utilities from their mean; 0 without candidates.
+fn dispersion(candidates: &[Candidate]) -> f64 {
+    let count = candidates.len().max(1) as f64;
+    let mean = candidates.iter().map(|y| y.utility).sum::<f64>() / count;
+    let deviations = candidates.iter().map(|y| (y.utility - mean).abs());
+    deviations.sum::<f64>() / count
+}
+
+/// STEM: of each group of similar candidates the one of the highest utility, the first of equals.
+fn stem(candidates: &[Candidate], tau: f64) -> Vec<&Candidate> {
+    // Founder and best of each group.
+    let mut groups: Vec<(&Candidate, &Candidate)> = Vec::new();
+    for candidate in candidates {
+        let own = ArrayView1::from(&candidate.vector);
+        let group = groups
+            .iter_mut()
+            .find(|(founder, _)| similarity(own, ArrayView1::from(&founder.vector)) >= tau);
+        match group {
+            Some((_, best)) if candidate.utility > best.utility => *best = candidate,
+            Some(_) => {}
+            None => groups.push((candidate, candidate)),
+        }
+    }
+    groups.into_iter().map(|(_, best)| best).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use teda_core::MASK;
+
+    use super::*;
+    use crate::safedp::{safedp_rewrite, safedp_rewrite_ns};
+    use crate::testing::{statistics, toy};
+
+    fn instance(epsilon: f64, given: &[(&str, f64)], stem: bool) -> Box<dyn Mechanism> {
+        let given: Vec<_> = given
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), v.to_string()))
+            .collect();
+        let entry = if stem {
+            safedp_rewrite::ENTRY
+        } else {
+            safedp_rewrite_ns::ENTRY
+        };
+        let settings = entry.settings(None, &given).unwrap();
+        entry
+            .instance(&toy::context(), Some(epsilon), &settings)
+            .unwrap()
+    }
+
+    /// Every way of masking words of `words` that are not masked yet, with its probability.
+    fn maskings(words: &[String], rate: f64) -> Vec<(f64, Vec<String>)> {
+        words.iter().fold(vec![(1.0, vec![])], |prefixes, word| {
+            let ways = if word == MASK {
+                vec![(1.0, word.clone())]
+            } else {
+                vec![(rate, MASK.to_owned()), (1.0 - rate, word.clone())]
+            };
+            prefixes
+                .iter()
+                .flat_map(|(p, prefix)| {
+                    ways.iter().map(move |(q, word)| {
+                        (p * q, [&prefix[..], std::slice::from_ref(word)].concat())
+                    })
+                })
+                .collect()
+        })
+    }
+
+    /// The releases' probabilities straight from the definition.
+    struct Exact {
+        text: &'static str,
+        epsilon: f64,
+        rate: f64,
+        candidates: usize,
+        rounds: usize,
+        threshold: f64,
+        tau: Option<f64>,
+        released: BTreeMap<String, f64>,
+    }
+
+    impl Exact {
+        fn cosine(a: &str, b: &str) -> f64 {
+            let vectors = toy::tokens().encode(&[a, b]).unwrap();
+            f64::from(vectors.row(0).dot(&vectors.row(1)))
+        }
+
+        fn utility(&self, y: &str) -> f64 {
+            Self::cosine(self.text, y).clamp(0.0, 1.0)
+        }
+
+        /// The rounds from the `round`-th on, reached with probability `p`.
+        fn explore(&mut self, round: usize, words: &[String], before: &[String], p: f64) {
+            for (q, masked) in maskings(words, self.rate) {
+                let text = masked.join(" ");
+                let query = Query {
+                    text: &text,
+                    seed: Seed::root(0),
+                };
+                let sampling = Sampling {
+                    temperature: 1.0,
+                    longest: 8,
+                };
+                let made = toy::tokens()
+                    .complete(&Prompt::new("{}"), &[query], self.candidates, sampling)
+                    .unwrap()
+                    .remove(0)
+                    .unwrap();
+                let all = [before, &made[..]].concat();
+                let u: Vec<f64> = all.iter().map(|y| self.utility(y)).collect();
+                let mean = u.iter().sum::<f64>() / u.len() as f64;
+                let d = u.iter().map(|u| (u - mean).abs()).sum::<f64>() / u.len() as f64;
+                if d < self.threshold && round + 1 < self.rounds {
+                    self.explore(round + 1, &masked, &all, p * q);
+                } else {
+                    self.select(&all, p * q);
+                }
+            }
+        }
+
+        fn select(&mut self, all: &[String], p: f64) {
+            let mut groups: Vec<Vec<&String>> = Vec::new();
+            for y in all {
+                let alike = |group: &&mut Vec<&String>| {
+                    self.tau
+                        .is_some_and(|tau| 0.5 * (1.0 + Self::cosine(group[0], y)) >= tau)
+                };
+                match groups.iter_mut().find(alike) {
+                    Some(group) => group.push(y),
+                    None => groups.push(vec![y]),
+                }
+            }
+            let best = |group: &Vec<&String>| {
+                let mut best = group[0].clone();
+                for y in group {
+                    if self.utility(y) > self.utility(&best) {
+                        best = (*y).clone();
+                    }
+                }
+                best
+            };
+            let kept: Vec<String> = groups.iter().map(best).collect();
+            let weight = |y: &String| (self.epsilon * self.utility(y) / 2.0).exp();
+            let total: f64 = kept.iter().map(weight).sum();
+            let drawn: Vec<f64> = kept.iter().map(|y| p * weight(y) / total).collect();
+            for (y, p) in kept.into_iter().zip(drawn) {
+                *self.released.entry(y).or_default() += p;
+            }
+        }
+    }
+
+    fn exact(text: &'static str, epsilon: f64, tau: Option<f64>) -> BTreeMap<String, f64> {
+        let mut exact = Exact {
+            text,
+            epsilon,
+            rate: 0.3,
+            candidates: 3,
+            rounds: 2,
+            threshold: 0.1,
+            tau,
+            released: BTreeMap::new(),
+        };
+        let words: Vec<String> = text.split_whitespace().map(String::from).collect();
+        exact.explore(0, &words, &[], 1.0);
+        exact.released
+    }
+
+    /// The same instance; every toy word has a digit, so that those rules are off.
+    fn twin(epsilon: f64, tau: Option<f64>) -> Box<dyn Mechanism> {
+        let mut set = vec![
+            ("mask_rate", 0.3),
+            ("candidates", 3.0),
+            ("rounds", 2.0),
+            ("dispersion", 0.1),
+            ("mask_numbers", 0.0),
+        ];
+        set.extend(tau.map(|tau| ("tau", tau)));
+        instance(epsilon, &set, tau.is_some())
+    }
+
+    #[test]
+    fn releases_follow_the_exact_probabilities_of_masks_rounds_and_selection() {
+        let text = "t2 t5 t1";
+        for tau in [None, Some(0.8), Some(0.95)] {
+            for epsilon in [1.0, 20.0] {
+                let counts = statistics::releases(&*twin(epsilon, tau), text, 40_000);
+                let exact = exact(text, epsilon, tau);
+                statistics::assert_sampled(&counts, &exact, &format!("ε={epsilon} τ={tau:?}"));
+            }
+        }
+    }
+
+    /// Why the claim is not proven: words that were never masked are possible under one text alone.
+    #[test]
+    fn the_exact_ratio_between_texts_is_infinite() {
+        let (p, q) = (exact("t2 t5 t1", 1.0, None), exact("t3 t4 t6", 1.0, None));
+        assert_eq!(statistics::greatest_loss(&p, &q), f64::INFINITY);
+        let claim = twin(1.0, None).guarantee().unwrap();
+        assert_eq!((claim.epsilon, claim.basis), (1.0, Basis::Claimed));
+    }
+
+    #[test]
+    fn stem_keeps_the_best_of_each_group() {
+        let candidate = |text: &str, vector: [f32; 2], utility| Candidate {
+            text: text.to_owned(),
+            vector: vector.to_vec(),
+            utility,
+        };
+        let candidates = [
+            candidate("founder", [1.0, 0.0], 0.2),
+            candidate("best", [0.8, 0.6], 0.9),
+            candidate("equal", [0.8, -0.6], 0.9),
+            candidate("opposite", [-1.0, 0.0], 0.1),
+            candidate("across", [0.0, 1.0], 0.3),
+        ];
+        // Similarities to the founder: 0.9, 0.9, 0 and 0.5.
+        let kept = |tau| -> Vec<String> {
+            let kept = stem(&candidates, tau);
+            kept.into_iter().map(|y| y.text.clone()).collect()
+        };
+        assert_eq!(kept(0.85), ["best", "opposite", "across"]);
+        assert_eq!(kept(0.4), ["best", "opposite"]);
+        assert_eq!(kept(0.0), ["best"]);
+        assert_eq!(kept(1.0).len(), 5);
+    }
+
+    #[test]
+    fn dispersion_is_the_mean_absolute_deviation() {
+        let with = |utilities: &[f64]| -> Vec<Candidate> {
+            utilities
+                .iter()
+                .map(|utility| Candidate {
+                    text: String::new(),
+                    vector: Vec::new(),
+                    utility: *utility,
+                })
+                .collect()
+        };
+        assert_eq!(dispersion(&with(&[])), 0.0);
+        assert_eq!(dispersion(&with(&[0.7])), 0.0);
+        assert_eq!(dispersion(&with(&[0.0, 1.0, 0.0, 1.0])), 0.5);
+        assert!((dispersion(&with(&[0.1, 0.2, 0.9])) - 1.0 / 3.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_text_without_words_is_released_empty() {
+        let query = Query {
+            text: " ",
+            seed: Seed::root(0),
+        };
+        let releases = instance(1.0, &[], true).rewrite(&[query, query]).unwrap();
+        assert_eq!(releases, [Release::of(""), Release::of("")]);
+    }
+}

@@ -1,0 +1,4 @@
+//! What tests of mechanisms share.
+
+pub mod statistics;
+pub mod toy;

@@ -1,0 +1,73 @@
+//! The words that a group of texts has in common.
+//!
+//! # Definition
+//! The words of a text are what stands between white space, in lower case, without the punctuation
+//! at either end; stopwords are none. A word's document frequency is the number of texts that
+//! have it, once or more often.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::masking::bare;
+use super::stopwords::is_stopword;
+
+/// A word in lower case without punctuation at its ends; `None` for stopwords and where nothing is left.
+pub fn keyword(word: &str) -> Option<String> {
+    let word = bare(word).replace('\u{2019}', "'");
+    (!word.is_empty() && !is_stopword(&word)).then_some(word)
+}
+
+/// The document frequency of every word of `texts`, the most frequent first, equally frequent ones in
+/// alphabetical order.
+pub fn frequencies(texts: &[&str]) -> Vec<(String, u32)> {
+    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+    for text in texts {
+        let words: BTreeSet<String> = text.split_whitespace().filter_map(keyword).collect();
+        for word in words {
+            *counts.entry(word).or_default() += 1;
+        }
+    }
+    descending(counts)
+}
+
+/// The frequencies of the words of `domain` (sorted) alone, those that no text has included.
+pub fn frequencies_among(domain: &[String], texts: &[&str]) -> Vec<(String, u32)> {
+    let seen = frequencies(texts);
+    let mut counts: BTreeMap<String, u32> = domain.iter().map(|w| (w.clone(), 0)).collect();
+    for (word, count) in seen {
+        counts.entry(word).and_modify(|c| *c = count);
+    }
+    descending(counts)
+}
+
+fn descending(counts: BTreeMap<String, u32>) -> Vec<(String, u32)> {
+    let mut counts: Vec<(String, u32)> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frequencies_count_texts_and_leave_out_stopwords_and_punctuation() {
+        let texts = [
+            "Play \"Jazz\", the jazz!",
+            "jazz, please: play it ?",
+            "Don\u{2019}t stop",
+        ];
+        let expected = [("jazz", 2), ("play", 2), ("stop", 1)];
+        let found = frequencies(&texts);
+        let found: Vec<(&str, u32)> = found.iter().map(|(w, c)| (&w[..], *c)).collect();
+        assert_eq!(found, expected);
+        assert!(frequencies(&[]).is_empty());
+    }
+
+    #[test]
+    fn a_domain_says_which_words_there_are() {
+        let domain = ["blues", "jazz", "stop"].map(String::from);
+        let found = frequencies_among(&domain, &["jazz play", "jazz stop"]);
+        let expected = [("jazz", 2), ("stop", 1), ("blues", 0)];
+        assert_eq!(found, expected.map(|(w, c)| (w.to_owned(), c)));
+    }
+}

@@ -1,0 +1,90 @@
+//! How likely a text is that was written token by token in place of another's tokens.
+//!
+//! # Definition
+//! P(release | text) = Σ Π_i P(t_i | x_i) over the rows t_1 … t_n of released tokens that write the release
+//! ([`Spelling`]), x_1 … x_n being the text's tokens and P(t | x) = w(t, x) / Σ_t' w(t', x) over all released t'.
+//!
+//! # Errors
+//! Those of [`Spelling`].
+
+use std::sync::{Arc, OnceLock};
+
+use teda_core::{Answer, Result, TokenMap};
+
+use crate::text::spelling::Spelling;
+
+/// One mechanism's weights, each the same in every call.
+pub trait Weights {
+    /// ln w(t, x).
+    fn ln_weight(&self, t: u32, x: u32) -> f64;
+
+    /// ln Σ_t w(t, x) over the released tokens t.
+    fn ln_sum(&self, released: &[u32], x: u32) -> f64 {
+        ln_sum(released.iter().map(|t| self.ln_weight(*t, x)).collect())
+    }
+}
+
+/// Likelihoods over one vocabulary under one mechanism's weights.
+pub struct TokenWise {
+    tokens: Arc<dyn TokenMap>,
+    /// Made when a likelihood is first asked for.
+    tables: OnceLock<Result<Tables>>,
+}
+
+struct Tables {
+    spelling: Spelling,
+    /// ln Σ_t w(t, x) by x, each computed when it is first asked for.
+    ln_sums: Vec<OnceLock<f64>>,
+}
+
+impl TokenWise {
+    /// Over the vocabulary of `tokens`.
+    pub fn new(tokens: Arc<dyn TokenMap>) -> Self {
+        Self {
+            tokens,
+            tables: OnceLock::new(),
+        }
+    }
+
+    /// ln P(release | text) of each pair, always from the same `weights`; −∞ where no row of as many
+    /// tokens as the text has writes the release.
+    ///
+    /// # Errors
+    /// Failed, where the vocabulary has no such sum.
+    pub fn log_likelihood(
+        &self,
+        pairs: &[(&str, &str)],
+        weights: &impl Weights,
+    ) -> Result<Vec<Answer<f64>>> {
+        let tables = self.tables.get_or_init(|| self.tables());
+        let Tables { spelling, ln_sums } = tables.as_ref().map_err(Clone::clone)?;
+        let released = self.tokens.released();
+        let ln_sum_of = |x: u32| *ln_sums[x as usize].get_or_init(|| weights.ln_sum(released, x));
+        let of = |(release, text): &(&str, &str)| {
+            let tokens = self.tokens.tokenize(text);
+            let drawn = |i: usize, place: usize| {
+                let x = tokens[i];
+                weights.ln_weight(released[place], x) - ln_sum_of(x)
+            };
+            Ok(spelling.ln_probability(release, tokens.len(), drawn))
+        };
+        Ok(pairs.iter().map(of).collect())
+    }
+
+    fn tables(&self) -> Result<Tables> {
+        Ok(Tables {
+            spelling: Spelling::new(&*self.tokens)?,
+            ln_sums: vec![OnceLock::new(); self.tokens.vectors().nrows()],
+        })
+    }
+}
+
+/// ln Σ exp(w) of finite log weights.
+pub fn ln_sum(log_weights: Vec<f64>) -> f64 {
+    let highest = log_weights
+        .iter()
+        .copied()
+        .fold(f64::NEG_INFINITY, f64::max);
+    let sum: f64 = log_weights.iter().map(|w| (w - highest).exp()).sum();
+    highest + sum.ln()
+}
