@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use teda_attacks::{Choice, Judge};
 use teda_core::{Encoder, Error, LanguageModel, Result, TextGenerator, TokenMap};
+use teda_hub::{Resolved, Store};
 use teda_mechanisms::{Context, Memory, Rewriter};
 use teda_models::builtin::{self, Infill};
 use teda_models::generate::{self, LocalModel, Sampler};
-use teda_models::http::{self, Budget, Http, Usage};
-use teda_models::store::{self, Resolved, Store};
 use teda_models::{Backend, Checkpoint, SentenceEncoder};
 use teda_results::ModelRecord;
+use teda_server::{Budget, Http, Usage};
 
 use crate::config::Config;
 use crate::lineup::AUTO;
@@ -404,17 +404,17 @@ fn server_record(server: &Http) -> ModelRecord {
     }
 }
 
-fn store_options(access: &Access) -> store::Options {
-    store::Options {
+fn store_options(access: &Access) -> teda_hub::Options {
+    teda_hub::Options {
         offline: access.offline,
         quiet: access.quiet,
     }
 }
 
 /// Answers are kept beside the models.
-fn server_options(access: &Access) -> Result<http::Options> {
+fn server_options(access: &Access) -> Result<teda_server::Options> {
     let store = Store::open(store_options(access))?;
-    Ok(http::Options {
+    Ok(teda_server::Options {
         budget: access.budget,
         cache: store
             .directory()

@@ -10,7 +10,7 @@ use teda_attacks::Choice;
 use teda_core::{Error, Neighbours, Result};
 use teda_datasets::Request;
 use teda_mechanisms::registry::{self, Kind};
-use teda_models::http::Budget;
+use teda_server::Budget;
 
 use super::Outcome;
 use super::output::{self, Format, print, table};
