@@ -10,7 +10,7 @@ use teda_hub::{Resolved, Store};
 use teda_mechanisms::{Context, Memory, Rewriter};
 use teda_models::builtin::{self, Infill};
 use teda_models::generate::{self, LocalModel, Sampler};
-use teda_models::{Backend, Checkpoint, SentenceEncoder};
+use teda_models::{Backend, Checkpoint, MaskedLm, SentenceEncoder};
 use teda_results::ModelRecord;
 use teda_server::{Budget, Http, Usage};
 
@@ -245,7 +245,7 @@ impl Models {
             }
             Target::Stored(name) => {
                 let (checkpoint, resolved) = self.open(name, access)?;
-                if checkpoint.is_masked() {
+                if MaskedLm::fits(&checkpoint) {
                     if !infills {
                         return Err(only_infills());
                     }
