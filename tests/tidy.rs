@@ -82,6 +82,8 @@ fn every_source_file_says_what_it_is_for() {
         "attacks",
         "datasets",
         "models",
+        "hub",
+        "server",
         "results",
         "tests",
     ] {
@@ -128,6 +130,8 @@ fn dependencies_point_one_way() {
         "attacks",
         "datasets",
         "models",
+        "hub",
+        "server",
         "results",
     ] {
         let text = manifest(folder);
@@ -143,6 +147,8 @@ fn dependencies_point_one_way() {
             ("candle", &["models"][..]),
             ("tokenizers", &["models"]),
             ("polars", &["results", "datasets"]),
+            ("hf-hub", &["hub"]),
+            ("reqwest", &["hub", "server"]),
         ] {
             assert!(
                 homes.contains(&folder) || !text.contains(&format!("\n{library}")),

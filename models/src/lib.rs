@@ -1,21 +1,19 @@
-//! Language models and encoders.
+//! The engine: language models and encoders that run in this process. It reads files and no network.
 //!
-//! [`builtin`] holds the models whose weights ship in the binary; [`store`] fetches all others by name;
-//! [`http`] asks those that a server runs. [`Checkpoint`] opens a model's files; [`SentenceEncoder`],
-//! [`LocalModel`] and [`MaskedLm`] run it in this process. From names to numbers: `store` →
-//! `checkpoint` (files) → `architecture` (one file each) → `transformer` (the parts, once for all) →
-//! `matrix` (operations on every device) → `kernel` (the processor's own).
+//! [`builtin`] holds the models whose weights ship in the binary; [`Checkpoint`] opens the files of any
+//! other. [`SentenceEncoder`], [`LocalModel`] and [`MaskedLm`] run them. From files to numbers:
+//! `checkpoint` (files and tensors) → `architecture` (one file each, built from a checkpoint) →
+//! `transformer` (the parts, once for all) → `matrix` (operations on every device) → `kernel` (the
+//! processor's own). Each uses what stands after it, and `checkpoint` none of them.
 
 mod architecture;
 pub mod builtin;
 mod checkpoint;
 pub mod generate;
-pub mod http;
 mod kernel;
 mod masked;
 mod matrix;
 mod sentence;
-pub mod store;
 mod transformer;
 
 pub use checkpoint::Checkpoint;

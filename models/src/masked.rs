@@ -9,19 +9,14 @@
 //! Pad tokens inside a row are dropped, which is what an attention mask and position numbers that
 //! skip pads amount to.
 
-use std::sync::Arc;
-
 use ndarray::Array2;
+use serde_json::Value;
 use teda_core::{Error, Result};
 
 use crate::architecture;
-use crate::checkpoint::Checkpoint;
-use crate::matrix::activation::Activation;
-use crate::matrix::linear::Linear;
-use crate::matrix::norm::Norm;
+use crate::checkpoint::{Checkpoint, Tensors};
 use crate::matrix::{Backend, Matrix};
-use crate::transformer::encoder::check_tokens;
-use crate::transformer::{Encoder, Words};
+use crate::transformer::Masked;
 
 /// One row of a batch.
 #[derive(Debug, Clone, Copy)]
@@ -33,19 +28,7 @@ pub struct Row<'a> {
 }
 
 /// A masked language model.
-pub struct MaskedLm {
-    pub(crate) encoder: Encoder,
-    pub(crate) pad: u32,
-    pub(crate) head: Head,
-}
-
-pub(crate) struct Head {
-    pub(crate) dense: Linear,
-    pub(crate) norm: Norm,
-    pub(crate) decoder: Arc<Linear>,
-    /// The decoder's bias over the whole vocabulary, from which a restricted one is cut.
-    pub(crate) bias: Vec<f32>,
-}
+pub struct MaskedLm(Masked);
 
 impl MaskedLm {
     /// The model of an opened checkpoint.
@@ -53,41 +36,42 @@ impl MaskedLm {
     /// # Errors
     /// Failed, where it is another kind of model or its files do not fit together.
     pub fn load(checkpoint: &Checkpoint) -> Result<Self> {
-        architecture::masked(&*checkpoint.tensors, &checkpoint.config, &Backend::best())
+        Self::of(&*checkpoint.tensors, &checkpoint.config, &Backend::best())
             .map_err(|e| e.context(format!("model '{}'", checkpoint.name)))
+    }
+
+    /// The model of some tensors.
+    ///
+    /// # Errors
+    /// Failed, where the configuration is of another kind or does not fit the tensors.
+    pub(crate) fn of(tensors: &dyn Tensors, config: &Value, backend: &Backend) -> Result<Self> {
+        architecture::masked(tensors, config, backend).map(Self)
+    }
+
+    /// Whether `checkpoint` is a masked language model, which fills gaps and continues nothing.
+    #[must_use]
+    pub fn fits(checkpoint: &Checkpoint) -> bool {
+        architecture::is_masked(&checkpoint.config)
     }
 
     /// The same model with a decoder for `tokens` alone: column j of the logits is `tokens[j]`.
     ///
     /// # Errors
     /// Where a token is outside the vocabulary.
-    pub fn restricted_to(mut self, tokens: &[u32]) -> Result<Self> {
-        check_tokens(tokens, self.vocabulary())?;
-        let bias = tokens.iter().map(|t| self.head.bias[*t as usize]).collect();
-        let hidden = self.encoder.embeddings.hidden;
-        let words = match &self.encoder.embeddings.words {
-            Words::Tied(head) => head.weights(tokens)?,
-            Words::Table(words) => tokens
-                .iter()
-                .flat_map(|token| &words[*token as usize * hidden..][..hidden])
-                .copied()
-                .collect(),
-        };
-        let backend = &self.encoder.backend;
-        self.head.decoder = Arc::new(Linear::new(backend, hidden, words, Some(bias))?);
-        Ok(self)
+    pub fn restricted_to(self, tokens: &[u32]) -> Result<Self> {
+        self.0.restricted_to(tokens).map(Self)
     }
 
     /// Number of tokens in the vocabulary.
     #[must_use]
     pub fn vocabulary(&self) -> usize {
-        self.encoder.vocabulary
+        self.0.encoder.vocabulary
     }
 
     /// The most tokens that a row may have, pads not counted.
     #[must_use]
     pub fn longest(&self) -> usize {
-        self.encoder.longest
+        self.0.encoder.longest
     }
 
     /// Hidden states after the last layer, `[asked × hidden]`: the asked positions of the first
@@ -97,7 +81,7 @@ impl MaskedLm {
     /// Where a row is empty or too long, a token is outside the vocabulary, or a position asked for
     /// is outside its row or a pad.
     pub fn hidden_states(&self, rows: &[Row<'_>]) -> Result<Array2<f32>> {
-        array(self.states(rows)?, self.encoder.embeddings.hidden)
+        array(self.states(rows)?, self.0.encoder.embeddings.hidden)
     }
 
     /// Logits, `[asked × vocabulary]`, in the order of [`MaskedLm::hidden_states`].
@@ -105,14 +89,9 @@ impl MaskedLm {
     /// # Errors
     /// Those of [`MaskedLm::hidden_states`].
     pub fn logits(&self, rows: &[Row<'_>]) -> Result<Array2<f32>> {
-        let states = self.states(rows)?;
-        let dense = self.head.dense.apply(&states)?;
-        // RoBERTa's head has gelu whatever the layers' activation is.
-        let dense = self.head.norm.apply(Activation::Gelu.of(dense)?)?;
-        array(
-            self.head.decoder.apply(&dense)?,
-            self.head.decoder.outputs(),
-        )
+        let head = &self.0.head;
+        let logits = head.logits(&self.states(rows)?)?;
+        array(logits, head.decoder.outputs())
     }
 
     fn states(&self, rows: &[Row<'_>]) -> Result<Matrix> {
@@ -128,7 +107,7 @@ impl MaskedLm {
             .iter()
             .map(|(tokens, asked)| (&tokens[..], asked.clone()))
             .collect();
-        self.encoder.run(rows)
+        self.0.encoder.run(rows)
     }
 
     fn without_pads(&self, row: &Row<'_>) -> Result<(Vec<u32>, Vec<usize>)> {
@@ -138,7 +117,7 @@ impl MaskedLm {
             .tokens
             .iter()
             .map(|token| {
-                let kept = *token != self.pad;
+                let kept = *token != self.0.pad;
                 let place = kept.then_some(tokens.len());
                 tokens.extend(kept.then_some(*token));
                 place

@@ -6,20 +6,13 @@ use teda_core::{Encoder, Error, Result};
 use tokenizers::{Tokenizer, TruncationParams};
 
 use crate::architecture;
-use crate::checkpoint::{Checkpoint, encode};
+use crate::checkpoint::{Checkpoint, Pooling, encode};
 use crate::matrix::Backend;
 use crate::transformer;
 
 /// Texts of one task: enough for the products to be wide, few enough for their activations to stay
 /// in the caches.
 const TASK: usize = 32;
-
-/// How a text's vector comes from its tokens'.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pooling {
-    Mean,
-    First,
-}
 
 /// A sentence encoder (Reimers and Gurevych 2019). A text longer than the model's window counts by its
 /// beginning. One task uses one thread, and tasks run side by side.

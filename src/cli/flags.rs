@@ -15,7 +15,7 @@ use teda::audit::stopping::Until;
 use teda::models::{Access, Programs, Say};
 use teda_core::{Error, Neighbours, Result};
 use teda_datasets::Request;
-use teda_models::http::Budget;
+use teda_server::Budget;
 
 /// Where the texts come from.
 #[derive(Args)]

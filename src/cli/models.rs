@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use indicatif::DecimalBytes;
 use teda_core::{Error, Result};
-use teda_models::store::{Card, Options, Present, Resolved, Store, cards};
+use teda_hub::{Card, Options, Present, Resolved, Store, cards};
 
 use super::Outcome;
 use super::output::print;

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use teda_attacks::Judge;
 use teda_core::{Encoder, Error, LanguageModel, Result, TextGenerator, TokenMap};
+use teda_hub::{Resolved, Store};
 use teda_mechanisms::{Context, Memory, Rewriter};
 use teda_models::builtin::{self, Infill};
 use teda_models::generate::{self, LocalModel, Sampler};
-use teda_models::http::{self, Budget, Http, Usage};
-use teda_models::store::{self, Resolved, Store};
-use teda_models::{Backend, Checkpoint, SentenceEncoder};
+use teda_models::{Backend, Checkpoint, MaskedLm, SentenceEncoder};
 use teda_results::ModelRecord;
+use teda_server::{Budget, Http, Usage};
 
 use self::spec::{By, Spec, Target};
 
@@ -315,7 +315,7 @@ impl Models {
             }
             Target::Stored(name) => {
                 let (checkpoint, resolved) = self.open(name, access)?;
-                if checkpoint.is_masked() {
+                if MaskedLm::fits(&checkpoint) {
                     if !infills {
                         return Err(only_infills());
                     }
@@ -457,17 +457,17 @@ fn server_record(server: &Http) -> ModelRecord {
     }
 }
 
-fn store_options(access: &Access) -> store::Options {
-    store::Options {
+fn store_options(access: &Access) -> teda_hub::Options {
+    teda_hub::Options {
         offline: access.offline,
         quiet: access.quiet,
     }
 }
 
 /// Answers are kept beside the models.
-fn server_options(access: &Access) -> Result<http::Options> {
+fn server_options(access: &Access) -> Result<teda_server::Options> {
     let store = Store::open(store_options(access))?;
-    Ok(http::Options {
+    Ok(teda_server::Options {
         budget: access.budget,
         cache: store
             .directory()

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use teda_core::{Error, Result};
-use teda_models::{builtin, http, store};
+use teda_models::builtin;
 
 /// Where a model is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Spec {
             target,
             options,
         };
-        if http::is_url(text) {
+        if teda_server::is_url(text) {
             return Ok(new(Target::Server(text.to_owned()), Vec::new()));
         }
         let (name, options) = text.split_once(':').unwrap_or((text, ""));
@@ -86,7 +86,7 @@ impl Spec {
     pub fn parse_judge(text: &str) -> Result<(Self, Option<By>)> {
         // The options of a server are the address's own: only this one follows it.
         let (model, after) = match text.rsplit_once(":by=") {
-            Some((address, by)) if http::is_url(address) => (address, Some(by.to_owned())),
+            Some((address, by)) if teda_server::is_url(address) => (address, Some(by.to_owned())),
             _ => (text, None),
         };
         let mut spec = Self::parse("--judge", model)?;
@@ -126,7 +126,7 @@ impl Spec {
     /// Usage, for an unknown short name or a path that is no model.
     pub fn check_name(&self) -> Result<()> {
         match &self.target {
-            Target::Stored(name) => store::check_name(name)
+            Target::Stored(name) => teda_hub::check_name(name)
                 .map_err(|e| e.context(format!("{} {}", self.flag, self.text))),
             Target::Automatic | Target::Builtin | Target::Server(_) => Ok(()),
         }

@@ -1,7 +1,7 @@
 //! Audits in which a language model judges: tiny random checkpoints, and a server of this machine.
 
 #[allow(dead_code)]
-#[path = "../../models/tests/http/server.rs"]
+#[path = "../../server/tests/http/server.rs"]
 pub mod server;
 
 use serde_json::{Value, json};

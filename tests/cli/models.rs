@@ -1,6 +1,6 @@
 //! `teda models` against a hub and a `pip` of this machine; no network is used.
 
-#[path = "../../models/src/store/tests/server.rs"]
+#[path = "../../hub/src/tests/server.rs"]
 mod server;
 
 use std::process::{Command, Output};

@@ -1,5 +1,5 @@
-//! The architectures by the `model_type` of a configuration: one file each, which maps a checkpoint's
-//! tensors to the parts of [`crate::transformer`].
+//! The architectures by the `model_type` of a configuration: one file each, which builds the parts of
+//! [`crate::transformer`] from a checkpoint's tensors.
 
 mod bart;
 mod bert;
@@ -15,9 +15,8 @@ mod t5;
 use teda_core::{Error, Result};
 
 use crate::checkpoint::{Checkpoint, Tensors};
-use crate::masked::MaskedLm;
 use crate::matrix::Backend;
-use crate::transformer::{Decoder, Encoder, SourceSide};
+use crate::transformer::{Decoder, Encoder, Masked, SourceSide};
 use loader::{Loader, parse};
 
 const ENCODERS: &[&str] = &["bert", "mpnet"];
@@ -81,7 +80,7 @@ pub(crate) fn masked(
     tensors: &dyn Tensors,
     config: &serde_json::Value,
     backend: &Backend,
-) -> Result<MaskedLm> {
+) -> Result<Masked> {
     match config["model_type"].as_str().unwrap_or_default() {
         "roberta" => roberta::masked(&Loader::new(tensors, backend), config),
         other => Err(wrong_kind(other, "a masked language model", &["roberta"])),

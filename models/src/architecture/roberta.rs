@@ -7,13 +7,12 @@ use teda_core::Result;
 
 use super::bert;
 use super::loader::{Loader, parse};
-use crate::masked::{Head, MaskedLm};
 use crate::matrix::linear::Linear;
-use crate::transformer::Words;
+use crate::transformer::{Head, Masked, Words};
 
 /// # Errors
 /// Where the configuration or a tensor does not fit.
-pub(super) fn masked(loader: &Loader<'_>, config: &Value) -> Result<MaskedLm> {
+pub(super) fn masked(loader: &Loader<'_>, config: &Value) -> Result<Masked> {
     let config: bert::Config = parse(config)?;
     let hidden = config.hidden_size;
     // A token's position is pad_token_id + 1 plus the number of tokens before it.
@@ -25,7 +24,7 @@ pub(super) fn masked(loader: &Loader<'_>, config: &Value) -> Result<MaskedLm> {
         _ => head.floats("decoder.weight", &[config.vocab_size, hidden])?,
     };
     let bias = head.floats("bias", &[config.vocab_size])?;
-    Ok(MaskedLm {
+    Ok(Masked {
         encoder,
         pad: config.pad_token_id,
         head: Head {

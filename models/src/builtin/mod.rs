@@ -11,11 +11,10 @@ use teda_core::digest::hexadecimal;
 use teda_core::{Error, Result};
 use tokenizers::Tokenizer;
 
-use crate::architecture;
-use crate::checkpoint::{Checkpoint, Safetensors};
+use crate::checkpoint::{Checkpoint, Pooling, Safetensors};
 use crate::generate::{self, LocalModel};
+use crate::masked::MaskedLm;
 use crate::matrix::Backend;
-use crate::sentence::Pooling;
 
 pub use encoder::StaticEncoder;
 pub use infill::{Infill, Options};
@@ -82,7 +81,7 @@ pub fn encoder() -> Result<StaticEncoder> {
 /// not fit together, which a test rules out.
 pub fn infill(options: Options) -> Result<Infill> {
     let config = INFILL_CONFIG.json()?;
-    let model = architecture::masked(&INFILL_WEIGHTS.tensors()?, &config, &Backend::Kernels)?;
+    let model = MaskedLm::of(&INFILL_WEIGHTS.tensors()?, &config, &Backend::Kernels)?;
     Infill::new(model, tokenizer(&INFILL_TOKENIZER)?, options)
 }
 

@@ -20,8 +20,7 @@ use tokenizers::pre_tokenizers::sequence::Sequence;
 
 use super::chat::Chat;
 use super::tensors::{Tensors, check};
-use super::{Checkpoint, spm};
-use crate::sentence::Pooling;
+use super::{Checkpoint, Pooling, spm};
 
 /// Opens the model in the file at `path`.
 ///

@@ -19,8 +19,12 @@ pub(crate) use chat::Chat;
 pub(crate) use safetensors::Safetensors;
 pub(crate) use tensors::Tensors;
 
-use crate::architecture;
-use crate::sentence::Pooling;
+/// How a sentence encoder's vector comes from its tokens'.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pooling {
+    Mean,
+    First,
+}
 
 /// A model that can be loaded.
 pub struct Checkpoint {
@@ -34,7 +38,6 @@ pub struct Checkpoint {
     pub(crate) ends: BTreeSet<u32>,
     /// Tokens that a model reads of a text at most, where the files say it (sentence encoders).
     pub(crate) window: Option<usize>,
-    /// How a sentence encoder's vector comes from its tokens'.
     pub(crate) pooling: Pooling,
 }
 
@@ -58,12 +61,6 @@ impl Checkpoint {
             .map_err(|e| Error::failed(format!("model '{name}': {e}")))?
             .with_padding(None);
         Ok(checkpoint)
-    }
-
-    /// Whether it is a masked language model, which fills gaps and continues nothing.
-    #[must_use]
-    pub fn is_masked(&self) -> bool {
-        architecture::is_masked(&self.config)
     }
 
     /// The tokens of `text`, with the special ones that the model expects around it or without.

@@ -34,7 +34,7 @@ use prefix::Prefixes;
 pub use sampler::Sampler;
 
 /// Lanes of a worker at most: enough for the weights to be read once for many tokens.
-pub const LANES: usize = 64;
+const LANES: usize = 64;
 /// Jobs below which a call is not divided further among workers.
 const JOBS: usize = 16;
 

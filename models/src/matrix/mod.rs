@@ -3,7 +3,7 @@
 //!
 //! Every operation has both forms in one file, and tests hold them together: the kernels are fast
 //! and give the same bits in any batch (decision 5), candle's operations run wherever candle does
-//! (cargo features `cuda` and `metal`).
+//! (cargo features `cuda` and `metal`, experimental: no graphics processor has run them yet).
 
 pub(crate) mod activation;
 pub(crate) mod attention;

@@ -5,8 +5,8 @@ use ndarray::Array2;
 use safetensors::SafeTensors;
 use serde::Deserialize;
 use teda_core::Encoder;
+use teda_hub::{Resolved, Store};
 use teda_models::generate::Options;
-use teda_models::store::{self, Resolved, Store};
 use teda_models::{Checkpoint, LocalModel, SentenceEncoder};
 
 /// The vectors have every third dimension of the encoder's.
@@ -35,7 +35,7 @@ struct Case {
 }
 
 fn weights(name: &str) -> Option<Resolved> {
-    let options = store::Options {
+    let options = teda_hub::Options {
         offline: true,
         quiet: true,
     };
@@ -51,7 +51,7 @@ fn weights(name: &str) -> Option<Resolved> {
 }
 
 fn recorded(name: &str) -> Vec<f32> {
-    let bytes = include_bytes!("fixtures/minilm.safetensors");
+    let bytes = include_bytes!("../models/tests/fixtures/minilm.safetensors");
     let file = SafeTensors::deserialize(bytes).unwrap();
     let values = file.tensor(name).unwrap().data().as_chunks::<4>().0;
     values.iter().map(|b| f32::from_le_bytes(*b)).collect()
@@ -67,7 +67,8 @@ fn minilm_agrees_with_sentence_transformers() {
     let Some(found) = weights("minilm") else {
         return;
     };
-    let fixture: Minilm = serde_json::from_slice(include_bytes!("fixtures/minilm.json")).unwrap();
+    let fixture: Minilm =
+        serde_json::from_slice(include_bytes!("../models/tests/fixtures/minilm.json")).unwrap();
     let texts: Vec<&str> = fixture.texts.iter().map(String::as_str).collect();
     let encoder = SentenceEncoder::load(Checkpoint::open("minilm", &found.path).unwrap()).unwrap();
     let vectors = encoder.encode(&texts).unwrap();
@@ -118,7 +119,8 @@ fn smollm2_agrees_with_transformers() {
         );
         return;
     }
-    let fixture: Smollm2 = serde_json::from_slice(include_bytes!("fixtures/smollm2.json")).unwrap();
+    let fixture: Smollm2 =
+        serde_json::from_slice(include_bytes!("../models/tests/fixtures/smollm2.json")).unwrap();
     let checkpoint = Checkpoint::open(name, &found.path).unwrap();
     for case in &fixture.cases {
         // The file asks for no special token around a text.

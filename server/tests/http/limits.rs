@@ -1,7 +1,7 @@
 //! Budgets, requests at once, and callers that are workers of a thread pool.
 
 use rayon::prelude::*;
-use teda_models::http::{Budget, Options};
+use teda_server::{Budget, Options};
 
 use crate::model::{answer, ask, check, number, open, open_with};
 use crate::server::{Act, Server};

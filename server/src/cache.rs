@@ -22,6 +22,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use teda_core::digest::hexadecimal;
 use teda_core::{Error, Result, Seed};
 
 /// What an answer is found by.
@@ -47,7 +48,7 @@ impl Key {
     }
 
     fn hex(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(&self.0)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Models that think before they answer: they are asked not to, and what they thought is not read.
 
 use serde_json::json;
-use teda_models::http::Http;
+use teda_server::Http;
 
 use crate::model::{answer, ask, check, number, open};
 use crate::server::{Act, Seen, Server};

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use teda_core::{Error, Result};
 
-/// The one way to the server, for all callers.
-pub struct Gate {
+/// What lets requests to one server pass, for all callers.
+pub struct RateLimit {
     state: Mutex<State>,
     /// Something may have become free.
     place: Condvar,
@@ -26,10 +26,10 @@ struct State {
 }
 
 /// The right to have one request in flight.
-pub struct Permit<'a>(&'a Gate);
+pub struct Permit<'a>(&'a RateLimit);
 
-impl Gate {
-    /// A gate for `places` requests at once and `rpm` a minute.
+impl RateLimit {
+    /// A limit of `places` requests at once and `rpm` a minute.
     pub fn new(places: usize, rpm: Option<u32>) -> Self {
         Self {
             state: Mutex::new(State {
@@ -46,7 +46,7 @@ impl Gate {
     /// Waits for this request's turn and for a free place.
     ///
     /// # Errors
-    /// What stopped the gate.
+    /// What stopped it.
     pub fn enter(&self) -> Result<Permit<'_>> {
         let now = Instant::now();
         let turn = {
@@ -67,10 +67,10 @@ impl Gate {
         Ok(Permit(self))
     }
 
-    /// Waits for `time`, or until the gate is stopped.
+    /// Waits for `time`, or until everything is stopped.
     ///
     /// # Errors
-    /// What stopped the gate.
+    /// What stopped it.
     pub fn sleep(&self, time: Duration) -> Result<()> {
         let (state, _) = self
             .stop
@@ -110,11 +110,11 @@ mod tests {
 
     #[test]
     fn a_place_is_free_again_when_its_permit_is_dropped() {
-        let gate = Gate::new(1, None);
-        drop(gate.enter().unwrap());
-        let held = gate.enter().unwrap();
+        let limit = RateLimit::new(1, None);
+        drop(limit.enter().unwrap());
+        let held = limit.enter().unwrap();
         std::thread::scope(|scope| {
-            let other = scope.spawn(|| gate.enter().map(drop));
+            let other = scope.spawn(|| limit.enter().map(drop));
             drop(held);
             assert!(other.join().unwrap().is_ok());
         });
@@ -122,26 +122,26 @@ mod tests {
 
     #[test]
     fn a_stop_wakes_whoever_waits_and_the_first_reason_stays() {
-        let gate = Gate::new(1, None);
-        let held = gate.enter().unwrap();
+        let limit = RateLimit::new(1, None);
+        let held = limit.enter().unwrap();
         std::thread::scope(|scope| {
-            let entering = scope.spawn(|| gate.enter().map(drop));
-            let sleeping = scope.spawn(|| gate.sleep(Duration::from_secs(3600)));
-            gate.stop(Error::failed("first"));
-            assert_eq!(gate.stop(Error::failed("second")), Error::failed("first"));
+            let entering = scope.spawn(|| limit.enter().map(drop));
+            let sleeping = scope.spawn(|| limit.sleep(Duration::from_secs(3600)));
+            limit.stop(Error::failed("first"));
+            assert_eq!(limit.stop(Error::failed("second")), Error::failed("first"));
             assert_eq!(entering.join().unwrap(), Err(Error::failed("first")));
             assert_eq!(sleeping.join().unwrap(), Err(Error::failed("first")));
         });
         drop(held);
-        assert!(gate.enter().is_err());
+        assert!(limit.enter().is_err());
     }
 
     #[test]
     fn requests_a_minute_are_spread_evenly() {
-        let gate = Gate::new(4, Some(1200));
+        let limit = RateLimit::new(4, Some(1200));
         let started = Instant::now();
         for _ in 0..3 {
-            drop(gate.enter().unwrap());
+            drop(limit.enter().unwrap());
         }
         assert!(started.elapsed() >= Duration::from_millis(100));
     }

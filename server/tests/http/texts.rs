@@ -1,7 +1,7 @@
 //! What is asked and what comes back when nothing goes wrong.
 
 use teda_core::Sampling;
-use teda_models::http::Http;
+use teda_server::Http;
 
 use crate::model::{SAMPLING, answer, ask, check, open, prompt};
 use crate::server::Server;
@@ -75,7 +75,7 @@ fn a_temperature_that_is_none_is_refused() {
 #[test]
 fn a_model_is_named_without_limits_and_keys() {
     let url = "http://127.0.0.1:1/v1/?model=org/toy&key_env=PATH&retries=1&api=completions";
-    let http = Http::open(url, teda_models::http::Options::default()).unwrap();
+    let http = Http::open(url, teda_server::Options::default()).unwrap();
     let name = "http://127.0.0.1:1/v1?model=org/toy&api=completions";
     assert_eq!(http.name(), name);
     assert_eq!(

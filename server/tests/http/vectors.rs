@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use teda_core::Encoder;
-use teda_models::http::{Http, Options};
+use teda_server::{Http, Options};
 
 use crate::model::{answer, open};
 use crate::server::{Act, Server};

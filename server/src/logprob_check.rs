@@ -34,16 +34,17 @@ impl Http {
     ///
     /// # Errors
     /// Failed, where the server gives no log-probabilities or wrong ones.
-    pub(super) fn trust_echo(&self) -> Result<()> {
-        if self.trusted.get().is_some() {
+    pub(super) fn check_logprobs(&self) -> Result<()> {
+        if self.logprobs_checked.get().is_some() {
             return Ok(());
         }
+        // The name that caches have it under.
         let key = Key::of("echo trusted", b"", None);
         if self.kept::<bool>(&key)? != Some(true) {
             self.compare()?;
             self.keep(&key, &true, 0)?;
         }
-        self.trusted.get_or_init(|| ());
+        self.logprobs_checked.get_or_init(|| ());
         Ok(())
     }
 

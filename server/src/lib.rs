@@ -40,19 +40,19 @@
 //! The filled prompt, nothing else of a trial. The model's operator sees it.
 
 mod advice;
+mod backoff;
 mod cache;
 mod client;
-mod crew;
 mod embeddings;
-mod gate;
 mod generator;
 mod key;
 mod likelihood;
+mod logprob_check;
 mod meter;
+mod rate_limit;
 mod spec;
 mod transport;
-mod trust;
-mod wait;
+mod workers;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -88,8 +88,8 @@ pub struct Http {
     dimension: OnceLock<usize>,
     /// Texts that are embedded in one request, once that was tried.
     batch: OnceLock<usize>,
-    /// Whether the server's echoed log-probabilities were found to be right.
-    trusted: OnceLock<()>,
+    /// Set once the server's echoed log-probabilities were found to be right.
+    logprobs_checked: OnceLock<()>,
 }
 
 impl Http {
@@ -110,7 +110,7 @@ impl Http {
             cache,
             dimension: OnceLock::new(),
             batch: OnceLock::new(),
-            trusted: OnceLock::new(),
+            logprobs_checked: OnceLock::new(),
         })
     }
 
@@ -185,7 +185,7 @@ impl Http {
         read: impl Fn(usize, &Value) -> Read<T> + Sync,
         keep: impl Fn(usize, &Paid<T>) -> Result<()> + Sync,
     ) -> Result<Vec<Answer<T>>> {
-        crew::run(self.spec.concurrency, questions.len(), |job| {
+        workers::run(self.spec.concurrency, questions.len(), |job| {
             let answer = self
                 .client
                 .ask(questions[job], |answer| read(job, answer))?;

@@ -4,8 +4,8 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
-use crate::store::card::{Wheel, WheelFile};
-use crate::store::name::Remote;
+use crate::card::{Wheel, WheelFile};
+use crate::name::Remote;
 
 /// SHA-256 of "abc".
 const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";

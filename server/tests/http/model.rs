@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use teda_core::{Answer, Prompt, Query, Result, Sampling, Seed, TextGenerator};
-use teda_models::http::{Http, Options};
+use teda_server::{Http, Options};
 
 use crate::server::{Act, Seen};
 

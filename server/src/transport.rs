@@ -10,9 +10,9 @@ use reqwest::{StatusCode, Url};
 use serde_json::Value;
 use teda_core::{Cause, Error, Result};
 
+use super::backoff;
 use super::key::{Key, is_loopback};
 use super::spec::Spec;
-use super::wait;
 
 /// Time for a connection, within the time of the whole request.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -194,7 +194,7 @@ impl Transport {
             let value = response.headers().get(name)?;
             value.to_str().ok().map(str::to_owned)
         };
-        let after = header(RETRY_AFTER).and_then(|value| wait::asked(&value, SystemTime::now()));
+        let after = header(RETRY_AFTER).and_then(|value| backoff::asked(&value, SystemTime::now()));
         let location = header(LOCATION);
         let mut body = Vec::new();
         // A message that breaks off is better than none.

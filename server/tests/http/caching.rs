@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 use teda_core::{Prompt, Scorer};
-use teda_models::http::{Http, Options};
+use teda_server::{Http, Options};
 
 use crate::model::{answer, ask, check, number, open_with};
 use crate::server::{Act, Server};

@@ -41,7 +41,7 @@ impl Scorer for Http {
         if pairs.is_empty() {
             return Ok(Vec::new());
         }
-        self.trust_echo().map_err(|e| e.context(NEEDED))?;
+        self.check_logprobs().map_err(|e| e.context(NEEDED))?;
         let mut requests = Vec::with_capacity(pairs.len());
         let mut scored = Vec::with_capacity(pairs.len());
         for (text, continuation) in pairs {

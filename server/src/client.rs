@@ -22,11 +22,11 @@ use serde_json::Value;
 use teda_core::{Answer, Cause, Error, Failure, Result};
 
 use super::advice;
-use super::gate::Gate;
+use super::backoff;
 use super::meter::Meter;
+use super::rate_limit::RateLimit;
 use super::spec::Spec;
 use super::transport::{Fault, Transport, Tried};
-use super::wait;
 
 /// Requests that fail one after the other until the server counts as broken.
 const FAILED_IN_A_ROW: u32 = 32;
@@ -115,7 +115,7 @@ impl Lack {
 /// The requests to one server.
 pub struct Client {
     transport: Transport,
-    gate: Gate,
+    rate_limit: RateLimit,
     pub(super) meter: Meter,
     tries: u32,
     pub(super) backoff: Duration,
@@ -135,7 +135,7 @@ impl Client {
     pub fn new(spec: &Spec, meter: Meter) -> Result<Self> {
         Ok(Self {
             transport: Transport::new(spec)?,
-            gate: Gate::new(spec.concurrency, spec.rpm),
+            rate_limit: RateLimit::new(spec.concurrency, spec.rpm),
             meter,
             tries: spec.retries + 1,
             backoff: BACKOFF,
@@ -211,8 +211,8 @@ impl Client {
                         let reason = format!("{message} (try {tried} of {tried})");
                         return self.give_up(Failure { cause, reason });
                     }
-                    self.gate
-                        .sleep(wait::before(tried - 1, self.backoff, after))?;
+                    self.rate_limit
+                        .sleep(backoff::before(tried - 1, self.backoff, after))?;
                 }
             }
         }
@@ -226,10 +226,10 @@ impl Client {
         retry: bool,
         read: &impl Fn(&Value) -> Read<T>,
     ) -> Result<Tried<Paid<T>>> {
-        let permit = self.gate.enter()?;
+        let permit = self.rate_limit.enter()?;
         self.meter
             .reserve(retry)
-            .map_err(|e| self.gate.stop(e.context(self.transport.base())))?;
+            .map_err(|e| self.rate_limit.stop(e.context(self.transport.base())))?;
         let answer = self.transport.post(question.path, body);
         drop(permit);
         if !matches!(
@@ -325,7 +325,8 @@ impl Client {
     /// Ends every call from now on.
     fn stop(&self, message: String) -> Error {
         let base = self.transport.base();
-        self.gate.stop(Error::failed(format!("{base}: {message}")))
+        self.rate_limit
+            .stop(Error::failed(format!("{base}: {message}")))
     }
 }
 
