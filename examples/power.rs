@@ -176,7 +176,7 @@ fn begin(manifest: &Manifest) -> Result<Vec<Game>> {
                 names: [
                     first.mechanism.clone(),
                     format!("{texts} of {}", first.dataset),
-                    first.neighbours.clone(),
+                    first.neighbours.to_string(),
                     epsilon,
                 ],
                 uncounted,

@@ -66,6 +66,6 @@ pub mod selftest;
 pub use builder::{Audit, Report};
 pub use teda_core::{
     Answer, Attack, Encoder, Error, Guarantee, Learner, Mechanism, Neighbours, Observation, Query,
-    Release, Result,
+    Release, Result, Verdict,
 };
 pub use teda_results::Cell;

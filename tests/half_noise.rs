@@ -109,7 +109,7 @@ fn half_the_noise_is_a_violation_and_the_sound_twin_is_consistent() {
         let report = audit.trials(TRIALS).seed(5).run().unwrap();
         let cell = &report.cells()[0];
         assert_eq!(cell.claimed_epsilon, Some(EPSILON), "{name}");
-        assert_eq!(cell.verdict, expected.name(), "{name}: {cell:?}");
+        assert_eq!(cell.verdict, expected, "{name}: {cell:?}");
         let bound = cell.empirical_epsilon;
         assert!(bound < exact && bound > exact - 0.3, "{name}: {bound}");
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use teda::audit::progress::Progress;
 use teda::{
     Answer, Attack, Audit, Encoder, Guarantee, Mechanism, Observation, Query, Release, Report,
-    Result,
+    Result, Verdict,
 };
 
 /// Releases the text itself one time in four.
@@ -106,7 +106,10 @@ fn what_a_program_brings_is_audited_like_what_the_registry_has() {
         assert!(cell.hits.abs_diff(1_250) < 87, "{} hits", cell.hits);
     }
     let learned = &report.cells()[1];
-    assert_eq!((learned.trials, &learned.verdict[..]), (1_400, "violation"));
+    assert_eq!(
+        (learned.trials, learned.verdict),
+        (1_400, Verdict::Violation)
+    );
     assert!(report.table().contains("leaks at least"));
 }
 

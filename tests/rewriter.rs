@@ -1,6 +1,6 @@
 //! The gate of the built-in rewriting model: it ships because it copies clean held-out texts.
 
-use teda_core::{Lane, LanguageModel, Longest, Prompt, Seed, Stream};
+use teda_core::{LanguageModel, MaxNewTokens, Prompt, Seed, Sequence, Stream};
 use teda_datasets::Request;
 use teda_models::builtin;
 
@@ -21,12 +21,12 @@ fn held_out_texts_are_copied() {
         .unwrap()
         .texts;
     let model = builtin::rewriter(1 << 30).unwrap();
-    let lanes: Vec<Lane<'_>> = texts
+    let sequences: Vec<Sequence<'_>> = texts
         .iter()
-        .map(|text| Lane {
+        .map(|text| Sequence {
             text,
             seed: Seed::root(0),
-            longest: Longest::AsPrompt,
+            max_new_tokens: MaxNewTokens::AsPrompt,
             banned: &[],
         })
         .collect();
@@ -34,7 +34,9 @@ fn held_out_texts_are_copied() {
         let best = (0..logits.len()).max_by(|a, b| logits[*a].total_cmp(&logits[*b]));
         best.unwrap_or(0) as u32
     };
-    let made = model.generate(&Prompt::new("{}"), &lanes, &greedy).unwrap();
+    let made = model
+        .generate(&Prompt::new("{}"), &sequences, &greedy)
+        .unwrap();
     let copied = made
         .iter()
         .zip(&texts)

@@ -9,6 +9,8 @@
 //! Basic composition: Dwork & Roth (2014), Theorem 3.16. Group privacy: ibid., Theorem 2.2; its δ for
 //! a group of g is the definition applied g times, δ(1 + e^ε + … + e^{(g−1)ε}).
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// What one ε is spent on.
@@ -56,6 +58,18 @@ impl Neighbours {
             Self::OneToken => "one-token",
             Self::Metric => "metric",
         }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Neighbours {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

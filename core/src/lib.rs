@@ -2,9 +2,10 @@
 //! behind which every mechanism, attack and model stands.
 //!
 //! Nothing here reads a file, prints or holds a model. Data flows one way:
-//! texts → candidate set and secret → release → scores → guess → tally → bound → verdict.
+//! texts → candidate set and secret → release → scores → guess → matrix → bound → verdict.
 
 mod attack;
+mod confusion_matrix;
 pub mod digest;
 mod dots;
 mod error;
@@ -19,10 +20,10 @@ pub mod sampling;
 pub mod seed;
 mod softmax;
 pub mod stats;
-mod tally;
 mod verdict;
 
 pub use attack::{Attack, Example, Fitted, Learner, Observation, Sign};
+pub use confusion_matrix::ConfusionMatrix;
 pub use dots::dots;
 pub use error::{Error, Result};
 pub use failure::{Cause, Failure};
@@ -30,11 +31,10 @@ pub use guarantee::{Basis, Guarantee, Lengths, Neighbours, Privacy, Unit};
 pub use inversion::Inversion;
 pub use mechanism::{Categorical, Likelihood, Mechanism, Query, Release};
 pub use model::{
-    Answer, Beyond, Choose, Encoder, Followed, Generated, Lane, LanguageModel, LogLikelihood,
-    Longest, MASK, Prompt, Sampling, Scorer, TextGenerator, TokenMap, Weigh, grouped,
+    Answer, Beyond, Choose, Encoder, Followed, Generated, LanguageModel, LogLikelihood, MASK,
+    MaxNewTokens, Prompt, Sampling, Scorer, Sequence, TextGenerator, TokenMap, Weigh, grouped,
 };
 pub use parameter::{Parameter, Settings};
 pub use seed::{Role, Seed, Stream};
 pub use softmax::ln_softmax_over;
-pub use tally::Tally;
 pub use verdict::Verdict;

@@ -103,7 +103,7 @@ pub struct Sampling {
     /// Divides the logits; > 0.
     pub temperature: f64,
     /// Tokens of an answer at most, as the generator counts them.
-    pub longest: usize,
+    pub max_new_tokens: usize,
 }
 
 /// Stands in a text for a word that a rewriter is to find: see [`TextGenerator::complete`].
@@ -165,7 +165,7 @@ pub trait TextGenerator: Send + Sync {
 
 /// How many tokens a continuation may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Longest {
+pub enum MaxNewTokens {
     /// This many.
     Tokens(usize),
     /// As many as the filled prompt has.
@@ -174,13 +174,13 @@ pub enum Longest {
 
 /// One text to continue from.
 #[derive(Debug, Clone, Copy)]
-pub struct Lane<'a> {
+pub struct Sequence<'a> {
     /// Stands in the prompt.
     pub text: &'a str,
-    /// The root of this lane's coins.
+    /// The root of this sequence's coins.
     pub seed: Seed,
     /// Where it stops if the model does not stop by itself.
-    pub longest: Longest,
+    pub max_new_tokens: MaxNewTokens,
     /// Words that it must not write: no choice sees a token that would complete one of them, as the
     /// model's tokenizer spells them, in lower case or with a capital.
     pub banned: &'a [String],
@@ -195,7 +195,7 @@ pub struct Generated {
     pub tokens: Vec<u32>,
 }
 
-/// Picks the next token of one lane from its logits `[vocabulary]`, which it may overwrite. What
+/// Picks the next token of one sequence from its logits `[vocabulary]`, which it may overwrite. What
 /// makes a mechanism private (clipping, temperature, the distribution drawn from) stands in here,
 /// in the mechanism's own file.
 pub type Choose<'a> = dyn Fn(&mut [f32], &mut Stream) -> u32 + Sync + 'a;
@@ -228,7 +228,7 @@ pub trait LanguageModel: Scorer {
     /// Where the tokenizer fails.
     fn prompt_tokens(&self, prompt: &Prompt, text: &str) -> Result<usize>;
 
-    /// Those of `texts` that cannot be continued by up to `longest` tokens because they are too long; none where
+    /// Those of `texts` that cannot be continued by up to `max_new_tokens` tokens because they are too long; none where
     /// all can.
     ///
     /// # Errors
@@ -237,7 +237,7 @@ pub trait LanguageModel: Scorer {
         &self,
         _prompt: &Prompt,
         _texts: &[&str],
-        _longest: Longest,
+        _max_new_tokens: MaxNewTokens,
     ) -> Result<Option<Beyond>> {
         Ok(None)
     }
@@ -246,7 +246,7 @@ pub trait LanguageModel: Scorer {
     /// measured.
     fn logit_moments(&self) -> Option<(f64, f64)>;
 
-    /// Continues `prompt` filled with each lane's text, token by token. Lane i depends on lane i
+    /// Continues `prompt` filled with each sequence's text, token by token. Sequence i depends on sequence i
     /// alone; its stream is `seed.stream()`.
     ///
     /// # Errors
@@ -254,7 +254,7 @@ pub trait LanguageModel: Scorer {
     fn generate(
         &self,
         prompt: &Prompt,
-        lanes: &[Lane<'_>],
+        sequences: &[Sequence<'_>],
         choose: &Choose<'_>,
     ) -> Result<Vec<Answer<Generated>>>;
 

@@ -12,6 +12,8 @@ pub struct Parameter {
     pub name: &'static str,
     /// What it is, in one line, with its source.
     pub meaning: &'static str,
+    /// Name in the seeds of runs: the first that it ever had, so that a better one changes no number.
+    first_name: &'static str,
     kind: Kind,
 }
 
@@ -45,6 +47,7 @@ impl Parameter {
         Self {
             name,
             meaning,
+            first_name: name,
             kind: Kind::Number {
                 default,
                 least: range[0],
@@ -65,6 +68,7 @@ impl Parameter {
         Self {
             name,
             meaning,
+            first_name: name,
             kind: Kind::Number {
                 default: default as f64,
                 least: range[0] as f64,
@@ -84,6 +88,7 @@ impl Parameter {
         Self {
             name,
             meaning,
+            first_name: name,
             kind: Kind::Choice(names),
         }
     }
@@ -94,8 +99,21 @@ impl Parameter {
         Self {
             name,
             meaning,
+            first_name: name,
             kind: Kind::Words,
         }
+    }
+
+    /// The same parameter, which was called `first_name` before: that name is still read, and stays in seeds.
+    #[must_use]
+    pub const fn formerly(self, first_name: &'static str) -> Self {
+        Self { first_name, ..self }
+    }
+
+    /// Whether `name` is what it is called, or was.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.first_name == name
     }
 
     /// What it takes, as a list of parameters says it.
@@ -187,8 +205,12 @@ impl fmt::Display for Value {
 /// Values of a mechanism's parameters: its defaults, then a preset, then what the user set.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Settings {
+    /// By first name.
     values: BTreeMap<&'static str, Value>,
+    /// By first name.
     defaults: BTreeMap<&'static str, Value>,
+    /// By name, the first name.
+    first_names: BTreeMap<&'static str, &'static str>,
 }
 
 impl Settings {
@@ -203,11 +225,11 @@ impl Settings {
     ) -> Result<Self> {
         let defaults: BTreeMap<_, _> = parameters
             .iter()
-            .map(|p| (p.name, p.default_value()))
+            .map(|p| (p.first_name, p.default_value()))
             .collect();
         let mut values = defaults.clone();
         for (name, text) in given {
-            let Some(parameter) = parameters.iter().find(|p| p.name == name) else {
+            let Some(parameter) = parameters.iter().find(|p| p.is_called(name)) else {
                 if parameters.is_empty() {
                     return Err(Error::usage(format!(
                         "'{owner}' has no parameter '{name}': it has none at all"
@@ -220,9 +242,25 @@ impl Settings {
                     &known,
                 ));
             };
-            values.insert(parameter.name, parameter.parse(owner, text)?);
+            values.insert(parameter.first_name, parameter.parse(owner, text)?);
         }
-        Ok(Self { values, defaults })
+        let first_names = parameters.iter().map(|p| (p.name, p.first_name));
+        Ok(Self {
+            values,
+            defaults,
+            first_names: first_names.collect(),
+        })
+    }
+
+    fn value(&self, name: &str) -> Option<&Value> {
+        self.values.get(self.first_names.get(name)?)
+    }
+
+    /// # Panics
+    /// If the owner declares no parameter of that name.
+    fn declared(&self, name: &str) -> &Value {
+        self.value(name)
+            .unwrap_or_else(|| panic!("no parameter is called {name}"))
     }
 
     /// The value of a number that its owner declares.
@@ -231,9 +269,9 @@ impl Settings {
     /// If the owner declares no number of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> f64 {
-        match self.values[name] {
-            Value::Number(number) => number,
-            ref other => panic!("{name} is no number: {other}"),
+        match self.declared(name) {
+            Value::Number(number) => *number,
+            other => panic!("{name} is no number: {other}"),
         }
     }
 
@@ -243,9 +281,9 @@ impl Settings {
     /// If the owner declares no choice of that name.
     #[must_use]
     pub fn chosen(&self, name: &str) -> &'static str {
-        match self.values[name] {
+        match self.declared(name) {
             Value::Choice(chosen) => chosen,
-            ref other => panic!("{name} is no choice: {other}"),
+            other => panic!("{name} is no choice: {other}"),
         }
     }
 
@@ -255,7 +293,7 @@ impl Settings {
     /// If the owner declares no list of that name.
     #[must_use]
     pub fn words(&self, name: &str) -> &[String] {
-        match &self.values[name] {
+        match self.declared(name) {
             Value::Words(words) => words,
             other => panic!("{name} is no list of words: {other}"),
         }
@@ -264,10 +302,10 @@ impl Settings {
     /// The value of any parameter as it would be given, where its owner declares one of that name.
     #[must_use]
     pub fn written(&self, name: &str) -> Option<String> {
-        self.values.get(name).map(Value::to_string)
+        self.value(name).map(Value::to_string)
     }
 
-    /// The values that are not their parameter's default, as they would be given, by name in
+    /// The values that are not their parameter's default, as they would be given, by first name in
     /// alphabetical order: what distinguishes an instance, today and after parameters have been added.
     pub fn changed(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
         self.values
@@ -318,6 +356,19 @@ mod tests {
         assert_eq!(set.written("mask").as_deref(), Some("alice+bob"));
         assert_eq!(set.written("masks"), None);
         assert_eq!(set.changed().count(), 2);
+    }
+
+    #[test]
+    fn a_renamed_parameter_is_read_by_both_names_and_keeps_its_place_in_seeds() {
+        let parameters = [Parameter::whole("new", 1, [0, 9], "").formerly("old")];
+        for name in ["new", "old"] {
+            let given = [(name.to_owned(), "7".to_owned())];
+            let settings = Settings::resolve("m", &parameters, &given).unwrap();
+            assert_eq!(settings.get("new"), 7.0);
+            assert_eq!(settings.written("new").as_deref(), Some("7"));
+            let changed: Vec<_> = settings.changed().collect();
+            assert_eq!(changed, [("old", "7".to_owned())]);
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What a bound says about a claim.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::estimator::Bound;
@@ -77,6 +79,12 @@ impl Verdict {
             Self::NoClaim => "no-claim",
             Self::Inconclusive => "inconclusive",
         }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

@@ -69,8 +69,6 @@ pub enum Kind {
     /// A protocol of local differential privacy over categories, which does not rewrite but encodes: of
     /// known ε, for comparison with audits of tabular data.
     Protocol,
-    /// Not of the registry: a user's own.
-    Outside,
 }
 
 impl Kind {
@@ -81,7 +79,6 @@ impl Kind {
             Self::Published => "published",
             Self::Control => "control",
             Self::Protocol => "protocol",
-            Self::Outside => "outside",
         }
     }
 }

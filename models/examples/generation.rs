@@ -1,14 +1,14 @@
 //! Speed of generation, in decoded tokens a second.
 //!
 //! `cargo run --release --example generation -- MODEL LANES NEW THREADS` continues one shared instruction
-//! and a short text of its own per lane by NEW tokens, LANES at once, three times; MODEL is a directory or
+//! and a short text of its own per sequence by NEW tokens, LANES at once, three times; MODEL is a directory or
 //! a GGUF file. It prints the best of the three, and the same with the cheapest possible choice of a
 //! token, so that the cost of sampling over the whole vocabulary can be read off.
 
 use std::path::Path;
 use std::time::Instant;
 
-use teda_core::{Error, Lane, LanguageModel, Longest, Prompt, Result, Seed, Stream};
+use teda_core::{Error, LanguageModel, MaxNewTokens, Prompt, Result, Seed, Sequence, Stream};
 use teda_models::generate::Options;
 use teda_models::{Checkpoint, LocalModel};
 
@@ -22,14 +22,14 @@ Answer with the new sentence alone.\n\nSentence: {}";
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [model, lanes, new, threads] = &arguments[..] else {
+    let [model, sequences, new, threads] = &arguments[..] else {
         return Err(Error::usage("generation MODEL LANES NEW THREADS"));
     };
     let number = |text: &String| -> Result<usize> {
         text.parse()
             .map_err(|e| Error::usage(format!("'{text}': {e}")))
     };
-    let (lanes, new, threads) = (number(lanes)?, number(new)?, number(threads)?);
+    let (sequences, new, threads) = (number(sequences)?, number(new)?, number(threads)?);
     let model = LocalModel::load(
         Checkpoint::open(model, Path::new(model))?,
         Options::default(),
@@ -38,26 +38,26 @@ fn main() -> Result<()> {
         .num_threads(threads)
         .build()
         .map_err(|e| Error::failed(e.to_string()))?
-        .install(|| measure(&model, lanes, new, threads))
+        .install(|| measure(&model, sequences, new, threads))
 }
 
-fn measure(model: &LocalModel, lanes: usize, new: usize, threads: usize) -> Result<()> {
+fn measure(model: &LocalModel, sequences: usize, new: usize, threads: usize) -> Result<()> {
     let prompt = Prompt::new(INSTRUCTION);
-    let texts: Vec<String> = (0..lanes)
+    let texts: Vec<String> = (0..sequences)
         .map(|i| format!("play track {i} of the new album in the kitchen"))
         .collect();
-    let work: Vec<Lane<'_>> = texts
+    let work: Vec<Sequence<'_>> = texts
         .iter()
         .zip(0..)
-        .map(|(text, i)| Lane {
+        .map(|(text, i)| Sequence {
             text,
             seed: Seed::root(1).at(i),
-            longest: Longest::Tokens(new),
+            max_new_tokens: MaxNewTokens::Tokens(new),
             banned: &[],
         })
         .collect();
     let sample = |logits: &mut [f32], stream: &mut Stream| {
-        // The token that ends a text is made as unlikely as any, so that lanes make the same number.
+        // The token that ends a text is made as unlikely as any, so that sequences make the same number.
         logits[2] = f32::NEG_INFINITY;
         stream.softmax_over(logits, |logit| f64::from(logit.clamp(-5.0, 20.0)) / 1.2) as u32
     };
@@ -73,7 +73,7 @@ fn measure(model: &LocalModel, lanes: usize, new: usize, threads: usize) -> Resu
             .map(|made| count(&made))
     })?;
     println!(
-        "{lanes} lanes, {threads} threads, prompt {} tokens: {sampled:.1} tokens/s sampled over {} tokens, {plain:.1} without sampling ({:.1} % of the time)",
+        "{sequences} sequences, {threads} threads, prompt {} tokens: {sampled:.1} tokens/s sampled over {} tokens, {plain:.1} without sampling ({:.1} % of the time)",
         model.prompt_tokens(&prompt, &texts[0])?,
         model.vocabulary(),
         100.0 * (1.0 - sampled / plain),

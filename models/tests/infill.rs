@@ -9,7 +9,7 @@ const PLAIN: Sampling = at(1.0);
 const fn at(temperature: f64) -> Sampling {
     Sampling {
         temperature,
-        longest: 64,
+        max_new_tokens: 64,
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use teda_core::{
-    Answer, Lane, LanguageModel, Longest, Prompt, Scorer, Seed, Stream, ln_softmax_over,
+    Answer, LanguageModel, MaxNewTokens, Prompt, Scorer, Seed, Sequence, Stream, ln_softmax_over,
 };
 use teda_models::{LocalModel, builtin};
 
@@ -33,16 +33,18 @@ fn greedy(logits: &mut [f32], _: &mut Stream) -> u32 {
 }
 
 fn write(model: &LocalModel, texts: &[&str], banned: &[String]) -> Vec<Answer<String>> {
-    let lanes: Vec<Lane<'_>> = texts
+    let sequences: Vec<Sequence<'_>> = texts
         .iter()
-        .map(|text| Lane {
+        .map(|text| Sequence {
             text,
             seed: Seed::root(0),
-            longest: Longest::Tokens(40),
+            max_new_tokens: MaxNewTokens::Tokens(40),
             banned,
         })
         .collect();
-    let made = model.generate(&Prompt::new("{}"), &lanes, &greedy).unwrap();
+    let made = model
+        .generate(&Prompt::new("{}"), &sequences, &greedy)
+        .unwrap();
     made.into_iter()
         .map(|answer| answer.map(|generated| generated.text.trim().to_owned()))
         .collect()

@@ -6,7 +6,7 @@
 
 use crate::number;
 use serde::{Deserialize, Serialize};
-use teda_core::{Error, Result, Sign};
+use teda_core::{Error, Neighbours, Result, Sign, Unit, Verdict};
 
 /// The outcome of one cell: a (dataset, mechanism, ε, neighbours, k, λ, attack) with its trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,9 +18,9 @@ pub struct Cell {
     /// The nominal ε as published, in `epsilon_unit`; none for a mechanism without one.
     pub epsilon: Option<f64>,
     /// What one nominal ε is spent on: `token`, `triple` or `text`.
-    pub epsilon_unit: Option<String>,
+    pub epsilon_unit: Option<Unit>,
     /// Which pairs of texts the candidate sets hold: `any-texts` or `one-token`.
-    pub neighbours: String,
+    pub neighbours: Neighbours,
     /// Candidates a trial.
     pub k: u32,
     /// Sampling temperature of the candidate sets.
@@ -62,8 +62,8 @@ pub struct Cell {
     /// What the mechanism claims between whole texts under `neighbours`; none where it claims
     /// nothing.
     pub claimed_epsilon: Option<f64>,
-    /// How bound and claim compare: the name of a `teda_core::Verdict`.
-    pub verdict: String,
+    /// How bound and claim compare.
+    pub verdict: Verdict,
     /// Wall-clock seconds spent on the cell; none where they are not known (a resumed run).
     pub seconds: Option<f64>,
     /// Numbers of the candidate texts that show the bound, where single ones do, with `+` between them.
@@ -151,8 +151,8 @@ impl Cell {
             dataset: "snips".into(),
             mechanism: "privrewrite".into(),
             epsilon: Some(2.0),
-            epsilon_unit: Some("text".into()),
-            neighbours: "one-token".into(),
+            epsilon_unit: Some(Unit::Text),
+            neighbours: Neighbours::OneToken,
             k: 2,
             lambda: -10000.0,
             attack: "embedding".into(),

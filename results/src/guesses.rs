@@ -6,7 +6,8 @@
 //! ([`CellPlan::trained`](crate::CellPlan::trained)), with the guesses of models that were fitted without them.
 //! The same rows make the same bytes.
 
-use crate::{Row, Rows, Writer, atomic, checksum};
+use crate::parquet::Rows;
+use crate::{Row, Writer, atomic, checksum};
 use std::path::Path;
 use teda_core::Result;
 

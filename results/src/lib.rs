@@ -25,7 +25,7 @@ pub use cell::{Candidates, Cell};
 pub use document::Document;
 pub use journal::Journal;
 pub use manifest::{CellPlan, DatasetRecord, Machine, Manifest, ModelRecord, Status};
-pub use parquet::{Rows, Writer};
+pub use parquet::Writer;
 pub use row::Row;
 pub use rundir::{RunDir, run_name, unused};
 pub use timestamp::rfc3339_utc;

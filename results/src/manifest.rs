@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
-use teda_core::{Error, Guarantee, Result, Sign};
+use teda_core::{Error, Guarantee, Neighbours, Result, Sign, Unit};
 
 const SCHEMA: &str = "teda.run/1";
 
@@ -129,9 +129,9 @@ pub struct CellPlan {
     /// The nominal ε as published, in `epsilon_unit`.
     pub epsilon: Option<f64>,
     /// What one nominal ε is spent on.
-    pub epsilon_unit: Option<String>,
+    pub epsilon_unit: Option<Unit>,
     /// Which pairs of texts the candidate sets hold.
-    pub neighbours: String,
+    pub neighbours: Neighbours,
     /// Candidates a trial.
     pub k: u32,
     /// Sampling temperature of the candidate sets.
@@ -292,8 +292,8 @@ mod tests {
                 dataset: "snips".into(),
                 mechanism: "krr".into(),
                 epsilon: Some(0.1),
-                epsilon_unit: Some("text".into()),
-                neighbours: "any-texts".into(),
+                epsilon_unit: Some(Unit::Text),
+                neighbours: Neighbours::AnyTexts,
                 k: 2,
                 lambda: -10000.0,
                 attack: "exact".into(),

@@ -97,9 +97,9 @@ impl Http {
         let chat = self.spec.api == Api::Chat;
         let renamed = chat && self.spec.length == Length::MaxCompletionTokens;
         let thinking = self.spec.thinking;
-        let longest = match thinking {
-            Thinking::On => sampling.longest + THOUGHTS,
-            Thinking::Auto | Thinking::Off => sampling.longest,
+        let max_new_tokens = match thinking {
+            Thinking::On => sampling.max_new_tokens + THOUGHTS,
+            Thinking::Auto | Thinking::Off => sampling.max_new_tokens,
         };
         let mut body = Body {
             model: &self.spec.model,
@@ -109,8 +109,8 @@ impl Http {
             }]),
             prompt: (!chat).then_some(text),
             temperature: sampling.temperature,
-            max_tokens: (!renamed).then_some(longest),
-            max_completion_tokens: renamed.then_some(longest),
+            max_tokens: (!renamed).then_some(max_new_tokens),
+            max_completion_tokens: renamed.then_some(max_new_tokens),
             seed: self.spec.seed.then(|| wire_seed(seed)),
             chat_template_kwargs: (chat && thinking != Thinking::On).then_some(Switch {
                 enable_thinking: false,

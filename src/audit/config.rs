@@ -397,7 +397,7 @@ impl Config {
         let own: Vec<(String, String)> = self
             .set
             .iter()
-            .filter(|(name, _)| source.parameters().iter().any(|p| p.name == name))
+            .filter(|(name, _)| source.parameters().iter().any(|p| p.is_called(name)))
             .cloned()
             .collect();
         source.settings(preset, &own)
@@ -482,7 +482,8 @@ impl Config {
                 .iter()
                 .flat_map(|source| source.parameters().iter().map(|p| p.name))
                 .collect();
-            if !known.contains(&name.as_str()) {
+            let mut parameters = self.mechanisms.iter().flat_map(|s| s.parameters());
+            if !parameters.any(|parameter| parameter.is_called(name)) {
                 if known.is_empty() {
                     return Err(Error::usage(format!(
                         "--set {name}: {owners} has no parameters"

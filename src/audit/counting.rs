@@ -1,7 +1,7 @@
 //! Trials into counts and evidence: the one way, whether they are made, resumed, merged or judged again.
 
 use teda_core::estimator::{self, Design, Evidence, Level, Observed};
-use teda_core::{Error, Result, Tally};
+use teda_core::{ConfusionMatrix, Error, Result};
 use teda_results::{CellPlan, Row};
 
 use crate::audit::variety::Variety;
@@ -9,7 +9,7 @@ use crate::audit::variety::Variety;
 /// What the rows of a cell amount to so far.
 pub struct Count {
     /// Guesses by secret.
-    pub tally: Tally,
+    pub matrix: ConfusionMatrix,
     /// What the cell's estimator makes of them.
     pub evidence: Box<dyn Evidence>,
     /// The same at the level of a cell that was chosen among several; none where there is no choice.
@@ -44,7 +44,7 @@ impl Count {
     /// # Errors
     /// As [`Self::observe`].
     pub fn observe_times(&mut self, trial: &Observed<'_>, times: u64) -> Result<()> {
-        self.tally
+        self.matrix
             .record_times(trial.secret, trial.guess, trial.failure, times);
         self.each(|evidence| evidence.record_times(trial, times))
     }
@@ -99,7 +99,7 @@ pub fn begin(cells: &[CellPlan], choices: &[u64], trials: u64) -> Result<Vec<Cou
         let whole = design(cell.alpha)?;
         (estimator.supports)(&whole)?;
         Ok(Count {
-            tally: Tally::new(whole.k),
+            matrix: ConfusionMatrix::new(whole.k),
             evidence: (estimator.begin)(whole),
             chosen: match choices {
                 0 | 1 => None,
@@ -140,7 +140,7 @@ impl Count {
     /// # Errors
     /// Failed, if it does not fit: the rows were changed or belong to another run.
     pub fn add(&mut self, row: &Row) -> Result<()> {
-        let (secret, guess, k) = (row.secret as usize, row.guess as usize, self.tally.k());
+        let (secret, guess, k) = (row.secret as usize, row.guess as usize, self.matrix.k());
         let fits = secret < k && guess < k && row.candidates.len() == k;
         if !fits || row.hit != (secret == guess) {
             return Err(foreign(row));

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
-use teda_core::{Attack, Error, Learner, Result, Tally};
+use teda_core::{Attack, ConfusionMatrix, Error, Learner, Result};
 use teda_results::{CellPlan, Journal, Row};
 
 use crate::audit::attacks_on_rows::out_of_fold;
@@ -301,9 +301,9 @@ impl Driver<'_> {
                 state.seconds[*cell] += share;
             }
             if self.progress.is_shown() {
-                let tally = &state.counts[cells[0]].tally;
+                let matrix = &state.counts[cells[0]].matrix;
                 self.progress
-                    .describe(self.estimate(series, &self.cells[cells[0]], tally)?);
+                    .describe(self.estimate(series, &self.cells[cells[0]], matrix)?);
             }
             if stopped {
                 return Ok(false);
@@ -314,7 +314,7 @@ impl Driver<'_> {
     /// Whether a cell stops before its last trial, after those that it has.
     fn stops(&self, cell: usize, state: &State) -> Result<bool> {
         self.until
-            .stops(&self.cells[cell], &state.counts[cell].tally)
+            .stops(&self.cells[cell], &state.counts[cell].matrix)
     }
 
     /// A series by numbers, where its only attack goes by likelihoods and there is such a table.
@@ -427,9 +427,9 @@ impl Driver<'_> {
     }
 
     /// The estimate so far: an interval that may be looked at at any time.
-    fn estimate(&self, series: usize, cell: &CellPlan, tally: &Tally) -> Result<String> {
-        let rate = tally.hits() as f64 / tally.trials().max(1) as f64;
-        let (low, high) = stopping::interval(cell, tally)?;
+    fn estimate(&self, series: usize, cell: &CellPlan, matrix: &ConfusionMatrix) -> Result<String> {
+        let rate = matrix.hits() as f64 / matrix.trials().max(1) as f64;
+        let (low, high) = stopping::interval(cell, matrix)?;
         let who = self.describe(series);
         Ok(format!(
             "{who}: {rate:.3} right, this attack's ε in [{low:.2}, {high:.2}]"

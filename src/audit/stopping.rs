@@ -16,8 +16,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use teda_core::estimator::Level;
-use teda_core::estimator::robbins::{self, Robbins};
-use teda_core::{Error, Result, Tally};
+use teda_core::estimator::anytime::{self, Anytime};
+use teda_core::{ConfusionMatrix, Error, Result};
 use teda_results::CellPlan;
 
 /// A stopping rule.
@@ -81,11 +81,11 @@ impl fmt::Display for Until {
 ///
 /// # Errors
 /// Usage, for a level that a plan should not hold.
-pub fn interval(cell: &CellPlan, tally: &Tally) -> Result<(f64, f64)> {
-    let robbins = robbins(cell, tally)?;
+pub fn interval(cell: &CellPlan, matrix: &ConfusionMatrix) -> Result<(f64, f64)> {
+    let rate = watched(cell, matrix)?;
     Ok((
-        robbins.epsilon_lower_limit(tally.k(), cell.delta),
-        robbins.epsilon_upper_limit(tally.k(), cell.delta),
+        rate.epsilon_lower_limit(matrix.k(), cell.delta),
+        rate.epsilon_upper_limit(matrix.k(), cell.delta),
     ))
 }
 
@@ -104,19 +104,19 @@ impl Until {
     ///
     /// # Errors
     /// Usage, for a level that a plan should not hold.
-    pub fn stops(self, cell: &CellPlan, tally: &Tally) -> Result<bool> {
-        if self == Self::Trials || !is_looked_at(tally.trials()) {
+    pub fn stops(self, cell: &CellPlan, matrix: &ConfusionMatrix) -> Result<bool> {
+        if self == Self::Trials || !is_looked_at(matrix.trials()) {
             return Ok(false);
         }
         match (self, cell.claimed_epsilon) {
             (Self::Decided, Some(claim)) => {
-                let robbins = robbins(cell, tally)?;
-                let (k, delta) = (tally.k(), cell.delta);
-                let allowed = robbins::success_limit(k, claim, delta);
-                Ok(robbins.refutes(k, claim, delta) || robbins.upper_limit().p <= allowed.p)
+                let rate = watched(cell, matrix)?;
+                let (k, delta) = (matrix.k(), cell.delta);
+                let allowed = anytime::success_limit(k, claim, delta);
+                Ok(rate.refutes(k, claim, delta) || rate.upper_limit().p <= allowed.p)
             }
             (Self::Width(width), _) => {
-                let (low, high) = interval(cell, tally)?;
+                let (low, high) = interval(cell, matrix)?;
                 Ok(high - low <= width)
             }
             _ => Ok(false),
@@ -124,9 +124,9 @@ impl Until {
     }
 }
 
-fn robbins(cell: &CellPlan, tally: &Tally) -> Result<Robbins> {
+fn watched(cell: &CellPlan, matrix: &ConfusionMatrix) -> Result<Anytime> {
     let level = Level::new(cell.alpha)?;
-    Ok(Robbins::from_counts(level, tally.hits(), tally.trials()))
+    Ok(Anytime::from_counts(level, matrix.hits(), matrix.trials()))
 }
 
 /// Every trial up to 64, then every t whose binary form ends in zeros but for its first 7 digits.

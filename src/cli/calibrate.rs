@@ -3,7 +3,9 @@
 use std::sync::Mutex;
 
 use clap::Args;
-use teda_core::{Error, Failure, Lane, LanguageModel, Longest, Prompt, Result, Seed, Stream};
+use teda_core::{
+    Error, Failure, LanguageModel, MaxNewTokens, Prompt, Result, Seed, Sequence, Stream,
+};
 use teda_datasets::Request;
 
 use super::flags::AccessArguments;
@@ -98,17 +100,17 @@ fn measure(model: &dyn LanguageModel, texts: &[String]) -> Result<(Moments, usiz
         drop(all);
         stream.softmax_over(logits, f64::from) as u32
     };
-    let lanes: Vec<Lane<'_>> = texts
+    let sequences: Vec<Sequence<'_>> = texts
         .iter()
         .zip(0..)
-        .map(|(text, index)| Lane {
+        .map(|(text, index)| Sequence {
             text,
             seed: Seed::root(0).named("calibrate").at(index),
-            longest: Longest::AsPrompt,
+            max_new_tokens: MaxNewTokens::AsPrompt,
             banned: &[],
         })
         .collect();
-    let answers = model.generate(&prompt, &lanes, &choose)?;
+    let answers = model.generate(&prompt, &sequences, &choose)?;
     let reasons: Vec<&Failure> = answers.iter().filter_map(|a| a.as_ref().err()).collect();
     if reasons.len() == answers.len() {
         let reason = reasons

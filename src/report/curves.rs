@@ -4,7 +4,7 @@ use std::path::Path;
 
 use teda_core::estimator::Level;
 use teda_core::stats::binomial;
-use teda_core::{Result, Verdict};
+use teda_core::{Result, Unit, Verdict};
 use teda_results::Cell;
 
 use crate::report::explanation;
@@ -120,7 +120,7 @@ fn point(cell: &Cell) -> Result<Point> {
     let tail = Level::new(cell.alpha)?.tail();
     let rate = binomial::upper_limit(cell.hits, cell.trials, tail);
     let upper = ((f64::from(cell.k) - 1.0) * rate.p / rate.q).ln().max(0.0);
-    let verdict = Verdict::parse(&cell.verdict)?;
+    let verdict = cell.verdict;
     // A claim at a larger δ than the audit's says nothing of the bound; its verdict says so.
     let claim = cell.claimed_epsilon.filter(|_| verdict != Verdict::NoClaim);
     Ok(Point {
@@ -177,12 +177,12 @@ fn options(cells: &[Cell]) -> Options {
     );
     let mut units: Vec<&str> = cells
         .iter()
-        .filter_map(|cell| cell.epsilon_unit.as_deref())
+        .filter_map(|cell| cell.epsilon_unit.map(Unit::name))
         .collect();
     units.sort_unstable();
     units.dedup();
     let mut telling = explanation::telling(cells);
-    telling.sort_by_key(|cell| cell.verdict != Verdict::Violation.name());
+    telling.sort_by_key(|cell| cell.verdict != Verdict::Violation);
     Options {
         findings: telling.iter().flat_map(said).collect(),
         title,

@@ -1,7 +1,8 @@
 //! What a verdict says, for people who are not statisticians.
 
+use teda_core::estimator::{self, Assurance};
 use teda_core::stats::binomial;
-use teda_core::{Sign, Verdict};
+use teda_core::{Neighbours, Sign, Unit, Verdict};
 use teda_results::Cell;
 
 use crate::report::warnings;
@@ -9,13 +10,13 @@ use crate::report::warnings;
 /// One sentence on a cell: what was shown, at which confidence, and how it compares with the claim.
 /// What failed too often to be overlooked stands at its end.
 #[must_use]
-pub fn of(cell: &Cell, verdict: Verdict) -> String {
-    [vec![verdict_of(cell, verdict)], warnings::of(cell)]
+pub fn of(cell: &Cell) -> String {
+    [vec![verdict_of(cell)], warnings::of(cell)]
         .concat()
         .join("; ")
 }
 
-fn verdict_of(cell: &Cell, verdict: Verdict) -> String {
+fn verdict_of(cell: &Cell) -> String {
     let who = name(cell);
     let leak = number(cell.empirical_epsilon);
     let assured = assurance(cell);
@@ -23,9 +24,9 @@ fn verdict_of(cell: &Cell, verdict: Verdict) -> String {
     let texts = between(cell);
     let attack = &cell.attack;
     let shown = if cell.empirical_epsilon > 0.0 {
-        let found = match cell.estimator.as_str() {
+        let found = match assurance_of(cell) {
             // It needs no attack.
-            "certificate" => String::new(),
+            Assurance::Certain => String::new(),
             _ => format!(" by the {attack} attack"),
         };
         format!("{assured} {who} leaks at least ε = {leak}{found} between {texts}")
@@ -38,7 +39,7 @@ fn verdict_of(cell: &Cell, verdict: Verdict) -> String {
     } else {
         format!("the {attack} attack found no leak of {who} {assured}")
     };
-    match verdict {
+    match cell.verdict {
         Verdict::Violation => format!("{shown}; it claims {claim}"),
         Verdict::Consistent if cell.empirical_epsilon > 0.0 => {
             format!("{shown}, within the {claim} that it claims; a cleverer attack may find more")
@@ -72,10 +73,10 @@ fn verdict_of(cell: &Cell, verdict: Verdict) -> String {
 /// The texts that a leak is between: the witness's own, where there is one.
 fn between(cell: &Cell) -> String {
     let texts: Vec<String> = cell.witness_texts.iter().map(|text| quoted(text)).collect();
-    match (&texts[..], cell.neighbours.as_str()) {
+    match (&texts[..], cell.neighbours) {
         ([first, second], _) => format!("{first} and {second}"),
         ([others @ .., last], _) => format!("some pair of {} and {last}", others.join(", ")),
-        ([], "one-token") => "some pair of texts that differ in one token".to_owned(),
+        ([], Neighbours::OneToken) => "some pair of texts that differ in one token".to_owned(),
         ([], _) => "some pair of these texts".to_owned(),
     }
 }
@@ -93,15 +94,22 @@ fn quoted(text: &str) -> String {
 /// How sure a bound is, by its estimator.
 fn assurance(cell: &Cell) -> String {
     let percent = confidence(cell.alpha);
-    match cell.estimator.as_str() {
-        "certificate" if cell.delta == 0.0 => "for certain".to_owned(),
-        "joint-beta" => format!("with {percent} % posterior probability (which is no confidence)"),
+    match assurance_of(cell) {
+        Assurance::Certain if cell.delta == 0.0 => "for certain".to_owned(),
+        Assurance::Credible => {
+            format!("with {percent} % posterior probability (which is no confidence)")
+        }
         _ if cell.choices > 1 => format!(
             "at {percent} % confidence (chosen among {0} cells: alpha/{0})",
             cell.choices
         ),
         _ => format!("at {percent} % confidence"),
     }
+}
+
+/// What the cell's estimator assures; a confidence, where its name is of another version.
+fn assurance_of(cell: &Cell) -> Assurance {
+    estimator::named(&cell.estimator).map_or(Assurance::Confidence, |e| e.assurance)
 }
 
 /// A cell's verdict with its sentence.
@@ -153,12 +161,10 @@ fn paid(cell: &Cell) -> Cell {
         ..cell.clone()
     };
     // What the level changes is whether a violation is one.
-    if cell.verdict == Verdict::Violation.name() && claim.is_some_and(|claim| epsilon <= claim) {
-        Verdict::Consistent.name().clone_into(&mut paid.verdict);
+    if cell.verdict == Verdict::Violation && claim.is_some_and(|claim| epsilon <= claim) {
+        paid.verdict = Verdict::Consistent;
     }
-    if let Ok(verdict) = Verdict::parse(&paid.verdict) {
-        paid.explanation = of(&paid, verdict);
-    }
+    paid.explanation = of(&paid);
     paid
 }
 
@@ -177,11 +183,9 @@ pub fn signs(cell: &Cell, most: usize) -> Option<String> {
 #[must_use]
 pub fn name(cell: &Cell) -> String {
     let at = cell.epsilon.map(|epsilon| {
-        let unit = cell.epsilon_unit.as_deref().unwrap_or("text");
-        let per = if unit == "text" {
-            String::new()
-        } else {
-            format!(" per {unit}")
+        let per = match cell.epsilon_unit {
+            None | Some(Unit::Text) => String::new(),
+            Some(unit) => format!(" per {unit}"),
         };
         format!(" (nominal ε = {epsilon}{per})")
     });
@@ -209,8 +213,8 @@ mod tests {
             dataset: "snips".into(),
             mechanism: "krr".into(),
             epsilon: Some(2.0),
-            epsilon_unit: Some("text".into()),
-            neighbours: "any-texts".into(),
+            epsilon_unit: Some(Unit::Text),
+            neighbours: Neighbours::AnyTexts,
             k: 2,
             lambda: 0.0,
             attack: "embedding".into(),
@@ -228,7 +232,7 @@ mod tests {
             empirical_epsilon: empirical,
             ceiling: 4.5419,
             claimed_epsilon: claim,
-            verdict: verdict.name().into(),
+            verdict,
             seconds: None,
             witness: None,
             witness_texts: Vec::new(),
@@ -244,7 +248,7 @@ mod tests {
 
     #[test]
     fn every_verdict_has_its_sentence() {
-        let say = |empirical, claim, verdict| of(&cell(empirical, claim, verdict), verdict);
+        let say = |empirical, claim, verdict| of(&cell(empirical, claim, verdict));
         assert_eq!(
             say(3.1149, Some(2.0), Verdict::Violation),
             "at 99 % confidence krr (nominal ε = 2) leaks at least ε = 3.114 by the embedding attack between some pair of these texts; it claims 2"
@@ -268,7 +272,7 @@ mod tests {
                 failed_attack,
                 ..cell(0.0, Some(2.0), verdict)
             };
-            of(&cell, verdict)
+            of(&cell)
         };
         let few = say([5, 5, 5], Verdict::Consistent);
         assert!(few.ends_with("a cleverer attack may find one"), "{few}");

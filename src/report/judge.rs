@@ -2,7 +2,7 @@
 
 use teda_core::estimator::Level;
 use teda_core::stats::binomial;
-use teda_core::{Cause, Privacy, Result, Tally, Verdict};
+use teda_core::{Cause, ConfusionMatrix, Privacy, Result, Verdict};
 use teda_results::{Cell, CellPlan};
 
 use crate::audit::counting::Counted;
@@ -33,38 +33,38 @@ fn judge_cell(counted: &Counted, witness: Option<Witness>) -> Result<Cell> {
         seconds,
     } = counted;
     let level = Level::new(plan.alpha)?;
-    let (tally, bound) = (&count.tally, count.evidence.bound());
+    let (matrix, bound) = (&count.matrix, count.evidence.bound());
     let claim = plan.claimed_epsilon.map(|epsilon| Privacy {
         epsilon,
         delta: plan.claimed_delta.unwrap_or(0.0),
     });
-    let trials = tally.trials();
+    let trials = matrix.trials();
     let verdict =
-        Verdict::on(claim, bound, plan.delta).without_answers(bound, missing(plan, tally), trials);
+        Verdict::on(claim, bound, plan.delta).without_answers(bound, missing(plan, matrix), trials);
     let mut cell = Cell {
         dataset: plan.dataset.clone(),
         mechanism: plan.mechanism.clone(),
         epsilon: plan.epsilon,
-        epsilon_unit: plan.epsilon_unit.clone(),
-        neighbours: plan.neighbours.clone(),
+        epsilon_unit: plan.epsilon_unit,
+        neighbours: plan.neighbours,
         k: plan.k,
         lambda: plan.lambda,
         attack: plan.attack.clone(),
         trials,
-        hits: tally.hits(),
-        failed: tally.failed(),
-        failed_mechanism: tally.failed_by(Cause::Mechanism),
-        failed_transport: tally.failed_by(Cause::Transport),
-        failed_attack: tally.failed_by(Cause::Attack),
-        success_rate: tally.hits() as f64 / trials as f64,
-        success_lower: binomial::lower_limit(tally.hits(), trials, level.tail()).p,
+        hits: matrix.hits(),
+        failed: matrix.failed(),
+        failed_mechanism: matrix.failed_by(Cause::Mechanism),
+        failed_transport: matrix.failed_by(Cause::Transport),
+        failed_attack: matrix.failed_by(Cause::Attack),
+        success_rate: matrix.hits() as f64 / trials as f64,
+        success_lower: binomial::lower_limit(matrix.hits(), trials, level.tail()).p,
         alpha: plan.alpha,
         delta: plan.delta,
         estimator: plan.estimator.clone(),
         empirical_epsilon: bound.epsilon,
         ceiling: bound.ceiling,
         claimed_epsilon: plan.claimed_epsilon,
-        verdict: verdict.name().to_owned(),
+        verdict,
         seconds: *seconds,
         witness: witness.as_ref().map(Witness::numbers),
         witness_texts: witness.map(|witness| witness.texts).unwrap_or_default(),
@@ -72,7 +72,7 @@ fn judge_cell(counted: &Counted, witness: Option<Witness>) -> Result<Cell> {
         trained: plan.trained,
         // After a number of trials that was not fixed, the tail of the binomial says nothing.
         below_chance: plan.estimator != ANYTIME
-            && binomial::upper_limit(tally.hits(), trials, level.tail()).p
+            && binomial::upper_limit(matrix.hits(), trials, level.tail()).p
                 < 1.0 / f64::from(plan.k),
         choices: count.choices,
         chosen_epsilon: Some(count.chosen_epsilon()),
@@ -87,14 +87,14 @@ fn judge_cell(counted: &Counted, witness: Option<Witness>) -> Result<Cell> {
         choices: 1,
         ..cell.clone()
     };
-    cell.explanation = explanation::of(&alone, verdict);
+    cell.explanation = explanation::of(&alone);
     Ok(cell)
 }
 
 /// Trials of which the attack said nothing. That a mechanism made no release is an answer only for an attack that
 /// is shown it: one that learns.
-fn missing(plan: &CellPlan, tally: &Tally) -> u64 {
-    let by = |cause| tally.failed_by(cause);
+fn missing(plan: &CellPlan, matrix: &ConfusionMatrix) -> u64 {
+    let by = |cause| matrix.failed_by(cause);
     let unseen = match plan.is_deferred() {
         true => 0,
         false => by(Cause::Mechanism),

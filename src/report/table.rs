@@ -1,6 +1,6 @@
 //! The result table on the terminal.
 
-use teda_core::estimator;
+use teda_core::{Unit, estimator};
 use teda_results::Cell;
 
 use crate::audit::variety;
@@ -28,7 +28,7 @@ pub fn render(cells: &[Cell]) -> String {
         "verdict",
     ]);
     for cell in cells {
-        let unit = cell.epsilon_unit.as_deref().unwrap_or_default();
+        let unit = cell.epsilon_unit.map_or("", Unit::name);
         table.add_row([
             cell.dataset.clone(),
             cell.mechanism.clone(),
@@ -44,7 +44,7 @@ pub fn render(cells: &[Cell]) -> String {
             format!("{:.4}", cell.empirical_epsilon),
             format!("{:.4}", cell.ceiling),
             cell.claimed_epsilon.map_or("-".into(), |e| format!("{e}")),
-            cell.verdict.clone(),
+            cell.verdict.to_string(),
         ]);
     }
     lines(&table) + &other_failures(cells) + &legend(cells) + &sentences(cells)

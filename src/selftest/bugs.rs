@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use teda_core::estimator::{Design, Level, named, teda};
-use teda_core::{Result, Seed, Tally};
+use teda_core::{ConfusionMatrix, Result, Seed};
 
 use super::subject::guesses_with_its_coins;
 use super::{Check, Size, Subject, bound};
@@ -110,22 +110,22 @@ fn design(trials: &[Trial]) -> Result<Design> {
     })
 }
 
-fn tally(trials: &[Trial]) -> Tally {
-    let mut tally = Tally::new(2);
+fn matrix(trials: &[Trial]) -> ConfusionMatrix {
+    let mut matrix = ConfusionMatrix::new(2);
     for trial in trials {
-        tally.record(trial.secret, trial.guesses[0].candidate, None);
+        matrix.record(trial.secret, trial.guesses[0].candidate, None);
     }
-    tally
+    matrix
 }
 
 /// The largest bound over all times.
 fn peeked(trials: &[Trial]) -> Result<f64> {
     let level = Level::new(ALPHA)?;
-    let mut tally = Tally::new(2);
+    let mut matrix = ConfusionMatrix::new(2);
     let mut greatest = 0.0_f64;
     for trial in trials {
-        tally.record(trial.secret, trial.guesses[0].candidate, None);
-        greatest = greatest.max(teda::bound(&tally, level, 0.0).epsilon);
+        matrix.record(trial.secret, trial.guesses[0].candidate, None);
+        greatest = greatest.max(teda::bound(&matrix, level, 0.0).epsilon);
     }
     Ok(greatest)
 }
@@ -134,7 +134,7 @@ fn peeked(trials: &[Trial]) -> Result<f64> {
 fn luckiest_part(trials: &[Trial]) -> Result<f64> {
     let level = Level::new(ALPHA)?;
     let part = trials.len().div_ceil(10).max(1);
-    let parts = trials.chunks(part).map(tally);
-    let bounds = parts.map(|tally| teda::bound(&tally, level, 0.0).epsilon);
+    let parts = trials.chunks(part).map(matrix);
+    let bounds = parts.map(|matrix| teda::bound(&matrix, level, 0.0).epsilon);
     Ok(bounds.fold(0.0, f64::max))
 }

@@ -202,8 +202,9 @@ fn best<'a>(pointers: &'a [Pointer], examples: &[usize], k: usize) -> Option<Can
     let mut best: Option<Candidate<'a>> = None;
     for pointer in pointers {
         let counts = pointer.counts(examples);
-        for above in 1..=pointer.thresholds.len() {
-            let worth = worth(counts[above], k, pointer.caution);
+        let reachable = counts.iter().enumerate().take(pointer.thresholds.len() + 1);
+        for (above, count) in reachable.skip(1) {
+            let worth = worth(*count, k, pointer.caution);
             if best.as_ref().is_none_or(|best| worth > best.worth) {
                 best = Some(Candidate {
                     pointer,

@@ -13,7 +13,7 @@ use super::prompt::{ORDERS, answer, orders, question, read, shown};
 /// of 0 alike, and long enough for the answer in any tokenizer.
 const SAMPLING: Sampling = Sampling {
     temperature: 0.01,
-    longest: 16,
+    max_new_tokens: 16,
 };
 
 /// What is seen of a judge's answer.

@@ -26,7 +26,7 @@
 //! Failed, where a margin is NaN.
 
 use super::evidence::{Design, Evidence, Observed};
-use super::{Bound, Estimator, Level, Needs, check_guess, positive_ln_ratio, teda};
+use super::{Assurance, Bound, Estimator, Level, Needs, check_guess, positive_ln_ratio, teda};
 use crate::stats::{binomial, normal};
 use crate::{Error, Result};
 
@@ -35,6 +35,7 @@ pub const ESTIMATOR: Estimator = Estimator {
     name: "abstain",
     summary: "the attack guesses only where its margin is large; the threshold is chosen on the first trials, which are not counted",
     spends: "alpha/2 on one Clopper-Pearson limit (delta > 0: alpha/4 on each of two)",
+    assurance: Assurance::Confidence,
     needs: Needs::Guesses,
     supports: |_| Ok(()),
     begin: |design| Box::new(Abstaining::new(design)),

@@ -10,8 +10,8 @@
 //! Arcolezi & Gambs (2024), as TeDA's Section 3.3 compares with it.
 
 use super::evidence::Counted;
-use super::{Bound, Estimator, Level, Needs, positive_ln_ratio, two_candidates};
-use crate::Tally;
+use super::{Assurance, Bound, Estimator, Level, Needs, positive_ln_ratio, two_candidates};
+use crate::ConfusionMatrix;
 use crate::stats::binomial;
 
 /// The estimator of Arcolezi & Gambs.
@@ -19,15 +19,16 @@ pub const ESTIMATOR: Estimator = Estimator {
     name: "baseline",
     summary: "true and false positive rate of two hypotheses (k = 2), estimated apart",
     spends: "alpha/4 on each of two Clopper-Pearson limits",
+    assurance: Assurance::Confidence,
     needs: Needs::Guesses,
     supports: |design| two_candidates("baseline", design),
     begin: |design| Counted::begin(design, bound),
 };
 
-/// The bound from a tally over two candidates.
+/// The bound from a matrix over two candidates.
 #[must_use]
-pub fn bound(tally: &Tally, level: Level, delta: f64) -> Bound {
-    let (first, second) = (tally.with_secret(0), tally.with_secret(1));
+pub fn bound(matrix: &ConfusionMatrix, level: Level, delta: f64) -> Bound {
+    let (first, second) = (matrix.with_secret(0), matrix.with_secret(1));
     let epsilon = |true_positives, false_positives| {
         if first == 0 || second == 0 {
             return 0.0;
@@ -38,7 +39,7 @@ pub fn bound(tally: &Tally, level: Level, delta: f64) -> Bound {
         positive_ln_ratio(tpr.p - delta, fpr.p)
     };
     Bound {
-        epsilon: epsilon(tally.count(0, 0), tally.count(1, 0)),
+        epsilon: epsilon(matrix.count(0, 0), matrix.count(1, 0)),
         ceiling: epsilon(first, 0),
     }
 }
@@ -49,8 +50,8 @@ mod tests {
     use crate::Error;
     use crate::estimator::Design;
 
-    fn tally(counts: [[u64; 2]; 2]) -> Tally {
-        Tally::from_counts(2, counts.concat())
+    fn matrix(counts: [[u64; 2]; 2]) -> ConfusionMatrix {
+        ConfusionMatrix::from_counts(2, counts.concat())
     }
 
     /// Randomised response with 10⁶ trials a hypothesis, at its expected counts.
@@ -60,7 +61,7 @@ mod tests {
             let hits = (1e6 / (1.0 + (-epsilon).exp())).round() as u64;
             let miss = 1_000_000 - hits;
             let bound = bound(
-                &tally([[hits, miss], [miss, hits]]),
+                &matrix([[hits, miss], [miss, hits]]),
                 Level::new(0.01).unwrap(),
                 0.0,
             );
@@ -74,7 +75,7 @@ mod tests {
 
     #[test]
     fn one_sided_trials_show_nothing() {
-        let bound = bound(&tally([[100, 0], [0, 0]]), Level::new(0.01).unwrap(), 0.0);
+        let bound = bound(&matrix([[100, 0], [0, 0]]), Level::new(0.01).unwrap(), 0.0);
         assert_eq!((bound.epsilon, bound.ceiling), (0.0, 0.0));
     }
 

@@ -27,7 +27,7 @@
 //! at δ > 0 where the release was impossible under its own secret. Usage, where δ is not in (0, 1).
 
 use super::evidence::{self, Design, Evidence, Observed};
-use super::{Bound, Estimator, Level, Needs, likelihoods};
+use super::{Assurance, Bound, Estimator, Level, Needs, likelihoods};
 use crate::stats::betting::{Horizon, Wager};
 use crate::{Error, Result};
 
@@ -36,6 +36,7 @@ pub const ESTIMATOR: Estimator = Estimator {
     name: "certificate",
     summary: "the largest log-likelihood ratio of a release between two candidates (white box, needs no attack)",
     spends: "nothing at delta = 0, where it is certain; else alpha/2 on tests by betting in a fixed order",
+    assurance: Assurance::Certain,
     needs: Needs::Likelihoods,
     supports: |_| Ok(()),
     begin: |design| Box::new(Certified::new(design)),

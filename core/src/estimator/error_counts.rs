@@ -9,7 +9,7 @@
 //! The hypothesis test behind differential privacy: Kairouz, Oh & Viswanath (2015).
 
 use super::Bound;
-use crate::{Error, Result, Tally};
+use crate::{ConfusionMatrix, Error, Result};
 
 /// Errors and trials of each hypothesis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,32 +48,32 @@ impl ErrorCounts {
         Self::new(0, self.negatives, 0, self.positives)
     }
 
-    /// A bound and its ceiling from a tally over two candidates; both 0 for other tallies, which no
+    /// A bound and its ceiling from a matrix over two candidates; both 0 for other tallies, which no
     /// supported design makes.
-    pub(super) fn bound(tally: &Tally, of: impl Fn(&Self) -> f64) -> Bound {
-        let counts = Self::of(tally).ok();
+    pub(super) fn bound(matrix: &ConfusionMatrix, of: impl Fn(&Self) -> f64) -> Bound {
+        let counts = Self::of(matrix).ok();
         Bound {
             epsilon: counts.as_ref().map_or(0.0, &of),
             ceiling: counts.map_or(0.0, |counts| of(&counts.without_errors())),
         }
     }
 
-    /// The errors in a tally over two candidates.
+    /// The errors in a matrix over two candidates.
     ///
     /// # Errors
     /// Usage, for another number of candidates.
-    pub fn of(tally: &Tally) -> Result<Self> {
-        if tally.k() != 2 {
+    pub fn of(matrix: &ConfusionMatrix) -> Result<Self> {
+        if matrix.k() != 2 {
             return Err(Error::usage(format!(
                 "error rates compare two hypotheses: they need k = 2, not {}",
-                tally.k()
+                matrix.k()
             )));
         }
         Ok(Self::new(
-            tally.count(1, 0),
-            tally.with_secret(1),
-            tally.count(0, 1),
-            tally.with_secret(0),
+            matrix.count(1, 0),
+            matrix.with_secret(1),
+            matrix.count(0, 1),
+            matrix.with_secret(0),
         ))
     }
 }
@@ -84,13 +84,13 @@ mod tests {
 
     #[test]
     fn a_tally_is_read_as_the_baseline_reads_it() {
-        let tally = Tally::from_counts(2, vec![70, 30, 5, 195]);
+        let matrix = ConfusionMatrix::from_counts(2, vec![70, 30, 5, 195]);
         assert_eq!(
-            ErrorCounts::of(&tally).unwrap(),
+            ErrorCounts::of(&matrix).unwrap(),
             ErrorCounts::new(5, 200, 30, 100)
         );
         assert!(matches!(
-            ErrorCounts::of(&Tally::new(3)),
+            ErrorCounts::of(&ConfusionMatrix::new(3)),
             Err(Error::Usage(_))
         ));
     }

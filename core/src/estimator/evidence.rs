@@ -6,7 +6,7 @@
 //! Memory does not grow with the number of trials, but for what an estimator says of itself.
 
 use super::{Bound, Level};
-use crate::{Cause, Error, Result, Tally};
+use crate::{Cause, ConfusionMatrix, Error, Result};
 
 /// What an estimator knows of its cell beforehand.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -88,11 +88,11 @@ pub trait Evidence: Send {
 }
 
 /// A bound that follows from counts alone.
-pub(super) type OfCounts = fn(&Tally, Level, f64) -> Bound;
+pub(super) type OfCounts = fn(&ConfusionMatrix, Level, f64) -> Bound;
 
 /// The evidence of estimators that count guesses.
 pub(super) struct Counted {
-    tally: Tally,
+    matrix: ConfusionMatrix,
     design: Design,
     bound: OfCounts,
 }
@@ -100,7 +100,7 @@ pub(super) struct Counted {
 impl Counted {
     pub(super) fn begin(design: Design, bound: OfCounts) -> Box<dyn Evidence> {
         Box::new(Self {
-            tally: Tally::new(design.k),
+            matrix: ConfusionMatrix::new(design.k),
             design,
             bound,
         })
@@ -117,13 +117,13 @@ impl Evidence for Counted {
     }
 
     fn record_times(&mut self, trial: &Observed<'_>, times: u64) -> Result<()> {
-        self.tally
+        self.matrix
             .record_times(trial.secret, trial.guess, trial.failure, times);
         Ok(())
     }
 
     fn bound(&self) -> Bound {
-        (self.bound)(&self.tally, self.design.level, self.design.delta)
+        (self.bound)(&self.matrix, self.design.level, self.design.delta)
     }
 }
 

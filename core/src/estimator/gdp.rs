@@ -25,16 +25,17 @@
 
 use super::error_counts::ErrorCounts;
 use super::evidence::Counted;
-use super::{Bound, Estimator, Level, Needs, two_candidates};
+use super::{Assurance, Bound, Estimator, Level, Needs, two_candidates};
 use crate::stats::binomial::{self, Probability};
 use crate::stats::normal::FOR_BOUNDS as NORMAL;
-use crate::{Error, Result, Tally};
+use crate::{ConfusionMatrix, Error, Result};
 
 /// The estimator for Gaussian mechanisms.
 pub const ESTIMATOR: Estimator = Estimator {
     name: "gdp",
     summary: "both error rates through the trade-off curve of a Gaussian (for mechanisms that are declared Gaussian; delta > 0)",
     spends: "alpha/4 on each of two Clopper-Pearson limits",
+    assurance: Assurance::Confidence,
     needs: Needs::Gaussian,
     supports: |design| {
         two_candidates("gdp", design)?;
@@ -43,9 +44,9 @@ pub const ESTIMATOR: Estimator = Estimator {
     begin: |design| Counted::begin(design, of_tally),
 };
 
-/// The bound from a tally over two candidates. A design without an ε is not supported, so none is asked for.
-fn of_tally(tally: &Tally, level: Level, delta: f64) -> Bound {
-    ErrorCounts::bound(tally, |counts| bound(counts, level, delta).unwrap_or(0.0))
+/// The bound from a matrix over two candidates. A design without an ε is not supported, so none is asked for.
+fn of_tally(matrix: &ConfusionMatrix, level: Level, delta: f64) -> Bound {
+    ErrorCounts::bound(matrix, |counts| bound(counts, level, delta).unwrap_or(0.0))
 }
 
 /// μ ≥ this with confidence 1 − α/2. 0 without trials on either side.

@@ -23,8 +23,8 @@
 
 use super::error_counts::ErrorCounts;
 use super::evidence::Counted;
-use super::{Bound, Estimator, Level, Needs, check_delta, two_candidates};
-use crate::Tally;
+use super::{Assurance, Bound, Estimator, Level, Needs, check_delta, two_candidates};
+use crate::ConfusionMatrix;
 use crate::stats::binomial::Probability;
 use crate::stats::posterior::{Posterior, rate};
 use crate::stats::quadrature;
@@ -34,14 +34,15 @@ pub const ESTIMATOR: Estimator = Estimator {
     name: "joint-beta",
     summary: "CREDIBLE, not a confidence bound: joint posterior of both error rates under Jeffreys' prior",
     spends: "alpha/2 of posterior probability",
+    assurance: Assurance::Credible,
     needs: Needs::Guesses,
     supports: |design| two_candidates("joint-beta", design),
     begin: |design| Counted::begin(design, of_tally),
 };
 
-/// The bound from a tally over two candidates.
-fn of_tally(tally: &Tally, level: Level, delta: f64) -> Bound {
-    ErrorCounts::bound(tally, |counts| bound(counts, level, delta))
+/// The bound from a matrix over two candidates.
+fn of_tally(matrix: &ConfusionMatrix, level: Level, delta: f64) -> Bound {
+    ErrorCounts::bound(matrix, |counts| bound(counts, level, delta))
 }
 
 /// ε ≥ this with posterior probability 1 − α/2, at δ = `delta`. 0 without trials on either side.

@@ -4,6 +4,7 @@
 //! however many limits it combines.
 
 pub mod abstain;
+pub mod anytime;
 pub mod baseline;
 pub mod certificate;
 pub mod error_counts;
@@ -12,7 +13,6 @@ pub mod gdp;
 pub mod joint_beta;
 mod likelihoods;
 pub mod rao_blackwell;
-pub mod robbins;
 pub mod teda;
 pub mod worst_pair;
 
@@ -72,6 +72,17 @@ pub enum Needs {
     Gaussian,
 }
 
+/// How sure a bound is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Assurance {
+    /// Certain at δ = 0, whatever the attack; at a δ above 0 as [`Self::Confidence`].
+    Certain,
+    /// It exceeds the truth in a share of α/2 of all audits at most.
+    Confidence,
+    /// It has a posterior probability, and promises nothing in repetition.
+    Credible,
+}
+
 /// A way from trials to a lower bound on ε.
 pub struct Estimator {
     /// Name on the command line and in results.
@@ -80,6 +91,8 @@ pub struct Estimator {
     pub summary: &'static str,
     /// How the tail α/2 is spent, in one line.
     pub spends: &'static str,
+    /// How sure its bound is.
+    pub assurance: Assurance,
     /// What it needs.
     pub needs: Needs,
     /// Whether it is defined for these candidates and this δ: the reason, where it is not.
@@ -95,7 +108,7 @@ pub const ALL: &[&Estimator] = &[
     &abstain::ESTIMATOR,
     &rao_blackwell::ESTIMATOR,
     &certificate::ESTIMATOR,
-    &robbins::ESTIMATOR,
+    &anytime::ESTIMATOR,
     &gdp::ESTIMATOR,
     &joint_beta::ESTIMATOR,
     &worst_pair::BONFERRONI,

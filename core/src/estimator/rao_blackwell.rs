@@ -24,7 +24,7 @@
 //! not sum to 1, and where a guess is missing or is no candidate.
 
 use super::evidence::{self, Design, Evidence, Observed};
-use super::{Bound, Estimator, Level, Needs, check_delta, likelihoods, teda};
+use super::{Assurance, Bound, Estimator, Level, Needs, check_delta, likelihoods, teda};
 use crate::stats::betting::{Betting, Horizon};
 use crate::stats::binomial::Probability;
 use crate::{Error, Result};
@@ -34,6 +34,7 @@ pub const ESTIMATOR: Estimator = Estimator {
     name: "rao-blackwell",
     summary: "the probability, given the release, that the guess is right, in place of whether it was",
     spends: "alpha/2 on one betting limit",
+    assurance: Assurance::Confidence,
     needs: Needs::Likelihoods,
     supports: |_| Ok(()),
     begin: |design| Box::new(Posteriors::new(design)),

@@ -14,8 +14,8 @@
 //! fixes the two-sided convention for α.
 
 use super::evidence::Counted;
-use super::{Bound, Estimator, Level, Needs, positive_ln_ratio};
-use crate::Tally;
+use super::{Assurance, Bound, Estimator, Level, Needs, positive_ln_ratio};
+use crate::ConfusionMatrix;
 use crate::stats::binomial::{self, Probability};
 
 /// The pooled forced-choice estimator.
@@ -23,18 +23,19 @@ pub const ESTIMATOR: Estimator = Estimator {
     name: "teda",
     summary: "success rate of the forced guess, all candidates pooled",
     spends: "alpha/2 on one Clopper-Pearson limit",
+    assurance: Assurance::Confidence,
     needs: Needs::Guesses,
     supports: |_| Ok(()),
     begin: |design| Counted::begin(design, bound),
 };
 
-/// The bound from a tally.
+/// The bound from a matrix.
 #[must_use]
-pub fn bound(tally: &Tally, level: Level, delta: f64) -> Bound {
-    let epsilon = |hits| forced_choice(tally.k(), hits, tally.trials(), level.tail(), delta);
+pub fn bound(matrix: &ConfusionMatrix, level: Level, delta: f64) -> Bound {
+    let epsilon = |hits| forced_choice(matrix.k(), hits, matrix.trials(), level.tail(), delta);
     Bound {
-        epsilon: epsilon(tally.hits()),
-        ceiling: epsilon(tally.trials()),
+        epsilon: epsilon(matrix.hits()),
+        ceiling: epsilon(matrix.trials()),
     }
 }
 

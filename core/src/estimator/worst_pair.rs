@@ -20,7 +20,7 @@
 use std::collections::BTreeMap;
 
 use super::evidence::{Design, Evidence, Observed};
-use super::{Bound, Estimator, Level, Needs, check_guess, teda};
+use super::{Assurance, Bound, Estimator, Level, Needs, check_guess, teda};
 use crate::{Error, Result};
 
 /// The estimator that pays for every set of candidates.
@@ -28,6 +28,7 @@ pub const BONFERRONI: Estimator = Estimator {
     name: "worst-pair",
     summary: "the candidate set that shows most, of few sets with many trials each; prints it",
     spends: "alpha/2 divided among all candidate sets",
+    assurance: Assurance::Confidence,
     needs: Needs::Guesses,
     supports: |_| Ok(()),
     begin: |design| Box::new(Sets::new(design, false)),
@@ -38,6 +39,7 @@ pub const SPLIT: Estimator = Estimator {
     name: "worst-pair-split",
     summary: "the candidate set that shows most in the even trials, bounded by the odd ones; prints it",
     spends: "alpha/2 on one Clopper-Pearson limit of the trials that did not choose",
+    assurance: Assurance::Confidence,
     needs: Needs::Guesses,
     supports: |_| Ok(()),
     begin: |design| Box::new(Sets::new(design, true)),
@@ -212,7 +214,7 @@ fn forced_choice(pair: &Hits, k: usize, tail: f64, delta: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::Seed;
-    use crate::estimator::robbins::success_limit;
+    use crate::estimator::anytime::success_limit;
     use proptest::prelude::*;
 
     /// A tail of 0.05.

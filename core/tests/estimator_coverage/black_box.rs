@@ -1,10 +1,10 @@
 //! Bounds from guesses alone: abstention and the worst pair.
 
 use crate::simulation::{AUDITS, Law, assert_covered, false_claims, levels};
+use teda_core::ConfusionMatrix;
 use teda_core::Seed;
-use teda_core::Tally;
 use teda_core::estimator::abstain::{self, Guesses};
-use teda_core::estimator::robbins::success_limit;
+use teda_core::estimator::anytime::success_limit;
 use teda_core::estimator::worst_pair::{self, Hits};
 use teda_core::estimator::{Level, teda};
 
@@ -60,11 +60,11 @@ fn abstaining_shows_what_the_forced_guess_cannot() {
     for i in 0..audits {
         let seed = Seed::root(4).named("power").at(i);
         waiting += abstaining(law, seed, 10_000, 10_000, level, 0.0) / audits as f64;
-        let mut tally = Tally::new(2);
+        let mut matrix = ConfusionMatrix::new(2);
         for trial in law.trials(seed, 10_000) {
-            tally.record(trial.secret, trial.guess, None);
+            matrix.record(trial.secret, trial.guess, None);
         }
-        forced += teda::bound(&tally, level, 0.0).epsilon / audits as f64;
+        forced += teda::bound(&matrix, level, 0.0).epsilon / audits as f64;
     }
     println!("abstaining {waiting}, forced {forced}");
     assert!((3.75..3.95).contains(&waiting), "{waiting}");

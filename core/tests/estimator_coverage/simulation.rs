@@ -5,7 +5,7 @@
 //! spent more than it says would be caught.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
-use teda_core::estimator::robbins::success_limit;
+use teda_core::estimator::anytime::success_limit;
 use teda_core::estimator::{Level, gdp};
 use teda_core::{Role, Seed, Stream};
 

@@ -4,14 +4,14 @@
 use crate::simulation::{AUDITS, Law, assert_covered, at_least, false_claims, levels};
 use teda_core::estimator::error_counts::ErrorCounts;
 use teda_core::estimator::{gdp, joint_beta};
-use teda_core::{Seed, Stream, Tally};
+use teda_core::{ConfusionMatrix, Seed, Stream};
 
 fn errors(law: Law, seed: Seed, trials: usize) -> ErrorCounts {
-    let mut tally = Tally::new(2);
+    let mut matrix = ConfusionMatrix::new(2);
     for trial in law.trials(seed, trials) {
-        tally.record(trial.secret, trial.guess, None);
+        matrix.record(trial.secret, trial.guess, None);
     }
-    ErrorCounts::of(&tally).unwrap()
+    ErrorCounts::of(&matrix).unwrap()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Limits that may be looked at after every trial: betting and Robbins' mixture.
 
 use crate::simulation::{AUDITS, Law, assert_covered, false_claims, levels};
-use teda_core::estimator::robbins::{Robbins, success_limit};
+use teda_core::estimator::anytime::{Anytime, success_limit};
 use teda_core::stats::betting::{Betting, Horizon, Wager};
 use teda_core::stats::binomial::{self, Probability};
 use teda_core::{Seed, Stream};
@@ -58,7 +58,7 @@ fn wagers_refute_the_true_mean_no_more_often_than_they_may() {
 fn peaks(truth: Probability, seed: Seed, trials: u64) -> (f64, f64) {
     let mut stream = seed.stream();
     let level = levels()[0];
-    let mut robbins = Robbins::new(level);
+    let mut robbins = Anytime::new(level);
     let (mut lower, mut upper) = (0.0_f64, 0.0_f64);
     for _ in 0..trials {
         robbins.observe(stream.uniform() < truth.p);
@@ -67,7 +67,7 @@ fn peaks(truth: Probability, seed: Seed, trials: u64) -> (f64, f64) {
         if s as f64 >= truth.p * t as f64 {
             lower = lower.max(robbins.ln_evidence(truth));
         } else {
-            let failures = Robbins::from_counts(level, t - s, t);
+            let failures = Anytime::from_counts(level, t - s, t);
             upper = upper.max(failures.ln_evidence(truth.complement()));
         }
     }
@@ -101,7 +101,7 @@ fn refuting_is_exactly_crossing_the_evidence() {
     let truth = success_limit(4, 2.0, 0.0);
     for level in levels() {
         let seen = false_claims("refutes", 200, |seed| {
-            let mut robbins = Robbins::new(level);
+            let mut robbins = Anytime::new(level);
             Law::RandomisedResponse { k: 4, epsilon: 2.0 }
                 .trials(seed, 300)
                 .any(|trial| {

@@ -6,7 +6,7 @@ use teda_core::estimator::certificate::{ApproximateCertificate, Certificate};
 use teda_core::estimator::rao_blackwell::{RaoBlackwell, final_draw_probability, hit_probability};
 use teda_core::estimator::{Level, teda};
 use teda_core::stats::betting::Horizon;
-use teda_core::{Seed, Tally};
+use teda_core::{ConfusionMatrix, Seed};
 
 const LAWS: [Law; 5] = [
     Law::RandomisedResponse { k: 2, epsilon: 0.0 },
@@ -189,13 +189,13 @@ fn a_certificate_sees_what_guesses_cannot() {
     let trials = toy.trials(Seed::root(12).named("trials"), 10_000);
 
     let mut certificate = Certificate::new();
-    let mut tally = Tally::new(2);
+    let mut matrix = ConfusionMatrix::new(2);
     let mut posterior = RaoBlackwell::new(2, level, Horizon::Trials(10_000));
     let mut margins = Vec::new();
     for (secret, ln) in &trials {
         let guess = usize::from(ln[1] > ln[0]);
         certificate.observe(ln).unwrap();
-        tally.record(*secret, guess, None);
+        matrix.record(*secret, guess, None);
         posterior.observe(hit_probability(ln, &[guess]).unwrap());
         margins.push(((ln[0] - ln[1]).abs(), guess == *secret));
     }
@@ -206,7 +206,7 @@ fn a_certificate_sees_what_guesses_cannot() {
         guesses.record(threshold, *margin, *right);
     }
 
-    let forced = teda::bound(&tally, level, 0.0).epsilon;
+    let forced = teda::bound(&matrix, level, 0.0).epsilon;
     let abstaining = abstain::bound(&guesses, 2, level, 0.0);
     let (posterior, proven) = (posterior.bound(0.0), certificate.epsilon());
     let exact = toy.exact;

@@ -35,7 +35,7 @@
 use std::sync::Arc;
 
 use teda_core::{
-    Beyond, Error, Guarantee, Lane, LanguageModel, Longest, Mechanism, Parameter, Prompt, Query,
+    Beyond, Error, Guarantee, Sequence, LanguageModel, MaxNewTokens, Mechanism, Parameter, Prompt, Query,
     Release, Result, Seed, Settings, Stream, TokenMap, Unit,
 };
 
@@ -134,11 +134,11 @@ const PARAMETERS: &[Parameter] = &[
     CLIP_HIGH,
     LENGTH,
     Parameter::whole(
-        "longest",
+        "max_new_tokens",
         48,
         [1, 100_000],
         "tokens of the new text at most",
-    ),
+    ).formerly("longest"),
 ];
 
 const PRESETS: &[Preset] = &[
@@ -178,7 +178,7 @@ struct DpGtr {
     /// Whether the keywords are banned in decoding; else the prompt asks to avoid them.
     bans: bool,
     prompt: Prompt,
-    longest: Longest,
+    max_new_tokens: MaxNewTokens,
 }
 
 /// What one new text is written after.
@@ -227,7 +227,7 @@ impl DpGtr {
             },
             count: settings.get("keywords") as usize,
             prompt: Prompt::new(PROMPT),
-            longest: Longest::Tokens(settings.get("longest") as usize),
+            max_new_tokens: MaxNewTokens::Tokens(settings.get("max_new_tokens") as usize),
         })
     }
 
@@ -442,16 +442,16 @@ impl Mechanism for DpGtr {
                 Some(self.question(row, (*exemplar)?, keywords))
             })
             .collect();
-        let lanes: Vec<Lane<'_>> = questions
+        let sequences: Vec<Sequence<'_>> = questions
             .iter()
-            .map(|question| Lane {
+            .map(|question| Sequence {
                 text: &question.text,
                 seed: batch[question.row].seed.named("answer"),
-                longest: self.longest,
+                max_new_tokens: self.max_new_tokens,
                 banned: &question.banned,
             })
             .collect();
-        let answers = self.model.generate(&self.prompt, &lanes, &greedy)?;
+        let answers = self.model.generate(&self.prompt, &sequences, &greedy)?;
         // Without an exemplar: why there is no paraphrase, or nothing.
         let mut releases: Vec<Release> = made
             .iter()
@@ -500,7 +500,7 @@ mod tests {
             ("length", "2"),
             ("paraphrases", "2"),
             ("keywords", "1"),
-            ("longest", "2"),
+            ("max_new_tokens", "2"),
         ];
         instance(epsilon, &[&set[..], more].concat())
     }

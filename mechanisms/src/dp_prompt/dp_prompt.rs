@@ -46,7 +46,7 @@ use std::f64::consts::LN_2;
 use std::sync::Arc;
 
 use teda_core::{
-    Answer, Basis, Beyond, Error, Followed, Guarantee, Lane, LanguageModel, Likelihood, Longest,
+    Answer, Basis, Beyond, Error, Followed, Guarantee, Sequence, LanguageModel, Likelihood, MaxNewTokens,
     Mechanism, Neighbours, Parameter, Prompt, Query, Release, Result, Settings, Stream, Unit,
     ln_softmax_over,
 };
@@ -154,7 +154,7 @@ pub struct DpPrompt {
     epsilon: f64,
     clip: (f32, f32),
     draw: Draw,
-    longest: Longest,
+    max_new_tokens: MaxNewTokens,
 }
 
 impl DpPrompt {
@@ -172,9 +172,9 @@ impl DpPrompt {
             prompt: prompt(settings),
             epsilon,
             draw,
-            longest: match settings.get("length") as usize {
-                0 => Longest::AsPrompt,
-                length => Longest::Tokens(length),
+            max_new_tokens: match settings.get("length") as usize {
+                0 => MaxNewTokens::AsPrompt,
+                length => MaxNewTokens::Tokens(length),
             },
         })
     }
@@ -224,10 +224,10 @@ impl DpPrompt {
     ///
     /// # Errors
     /// Where the model's tokenizer fails.
-    fn longest(&self, text: &str) -> Result<usize> {
-        match self.longest {
-            Longest::Tokens(length) => Ok(length),
-            Longest::AsPrompt => self.model.prompt_tokens(&self.prompt, text),
+    fn max_new_tokens(&self, text: &str) -> Result<usize> {
+        match self.max_new_tokens {
+            MaxNewTokens::Tokens(length) => Ok(length),
+            MaxNewTokens::AsPrompt => self.model.prompt_tokens(&self.prompt, text),
         }
     }
 }
@@ -266,8 +266,8 @@ impl Mechanism for DpPrompt {
             delta: 0.0,
             unit: Unit::Token,
             neighbours: Neighbours::AnyTexts,
-            basis: match (self.draw, self.longest) {
-                (Draw::Clipped, Longest::Tokens(_)) => Basis::Proven,
+            basis: match (self.draw, self.max_new_tokens) {
+                (Draw::Clipped, MaxNewTokens::Tokens(_)) => Basis::Proven,
                 _ => Basis::Claimed,
             },
         })
@@ -275,7 +275,7 @@ impl Mechanism for DpPrompt {
 
     /// The tokens that a rewrite of `text` has at most.
     fn units(&self, text: &str) -> Option<u64> {
-        self.longest(text).ok().map(|longest| longest as u64)
+        self.max_new_tokens(text).ok().map(|max_new_tokens| max_new_tokens as u64)
     }
 
     fn likelihood(&self) -> Option<&dyn Likelihood> {
@@ -283,21 +283,21 @@ impl Mechanism for DpPrompt {
     }
 
     fn beyond_window(&self, texts: &[&str]) -> Result<Option<Beyond>> {
-        self.model.beyond_window(&self.prompt, texts, self.longest)
+        self.model.beyond_window(&self.prompt, texts, self.max_new_tokens)
     }
 
     fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {
-        let lanes: Vec<Lane<'_>> = batch
+        let sequences: Vec<Sequence<'_>> = batch
             .iter()
-            .map(|query| Lane {
+            .map(|query| Sequence {
                 text: query.text,
                 seed: query.seed,
-                longest: self.longest,
+                max_new_tokens: self.max_new_tokens,
                 banned: &[],
             })
             .collect();
         let choose = |logits: &mut [f32], stream: &mut Stream| self.choose(logits, stream);
-        let made = self.model.generate(&self.prompt, &lanes, &choose)?;
+        let made = self.model.generate(&self.prompt, &sequences, &choose)?;
         Ok(made
             .into_iter()
             .map(|answer| match answer {
@@ -318,17 +318,17 @@ impl Likelihood for DpPrompt {
         let weigh = |logits: &[f32], tokens: &[u32]| self.weigh(logits, tokens);
         let followed = self.model.follow(&self.prompt, &asked, &weigh)?;
         let stated = |(answer, (_, text)): (Answer<Followed>, &(&str, &str))| match answer {
-            Ok(followed) => Ok(Ok(ln_probability(followed, self.longest(text)?))),
+            Ok(followed) => Ok(Ok(ln_probability(followed, self.max_new_tokens(text)?))),
             Err(_no_room) => Ok(Ok(f64::NEG_INFINITY)),
         };
         followed.into_iter().zip(pairs).map(stated).collect()
     }
 }
 
-/// ln P(release | text) of a row that was followed, where `longest` tokens may be drawn.
-fn ln_probability(followed: Followed, longest: usize) -> f64 {
+/// ln P(release | text) of a row that was followed, where `max_new_tokens` tokens may be drawn.
+fn ln_probability(followed: Followed, max_new_tokens: usize) -> f64 {
     let Followed { likelihood, end } = followed;
-    let length = match likelihood.tokens.checked_sub(longest) {
+    let length = match likelihood.tokens.checked_sub(max_new_tokens) {
         None => end,
         Some(beyond) => -(beyond as f64) * LN_2,
     };
@@ -493,8 +493,8 @@ mod tests {
         }
         // As many as the prompt has: another number for each text, and the longer text could have ended.
         let published = instance(3.0, &[], Draw::Clipped).unwrap();
-        let longest = published.units("t1 t2").unwrap() as usize;
-        let release = vec!["t4"; longest].join(" ");
+        let max_new_tokens = published.units("t1 t2").unwrap() as usize;
+        let release = vec!["t4"; max_new_tokens].join(" ");
         let pairs = [(&release[..], "t1 t2"), (&release[..], "t1 t2 t3")];
         let found = published.log_likelihood(&pairs).unwrap();
         assert!(found[0].as_ref().unwrap().is_finite());

@@ -43,7 +43,7 @@ const PARAMETERS: &[Parameter] = &[
         [1e-6, 1e6],
         "Δ in T = 2Δ/ε; flan-t5-base's when nothing is set",
     ),
-    Parameter::whole("longest", 48, [1, 100_000], "tokens of a rewrite at most"),
+    Parameter::whole("max_new_tokens", 48, [1, 100_000], "tokens of a rewrite at most").formerly("longest"),
     dp_prompt::PROMPT,
 ];
 
@@ -65,7 +65,7 @@ impl BlackBox {
             prompt: dp_prompt::prompt(settings),
             sampling: Sampling {
                 temperature: 2.0 * settings.get("sensitivity") / epsilon,
-                longest: settings.get("longest") as usize,
+                max_new_tokens: settings.get("max_new_tokens") as usize,
             },
         })
     }

@@ -95,11 +95,11 @@ const PARAMETERS: &[Parameter] = &[
         "sampling temperature of the rewriter; costs no privacy",
     ),
     Parameter::whole(
-        "longest",
+        "max_new_tokens",
         48,
         [1, 4096],
         "tokens of a rewrite at most, where the rewriter generates tokens; costs no privacy",
-    ),
+    ).formerly("longest"),
 ];
 
 /// The paper's number of candidates.
@@ -181,7 +181,7 @@ impl PrivRewrite {
             prompt: Prompt::new(PROMPT),
             sampling: Sampling {
                 temperature: settings.get("temperature"),
-                longest: settings.get("longest") as usize,
+                max_new_tokens: settings.get("max_new_tokens") as usize,
             },
             sensitivity,
             mean,
@@ -334,7 +334,7 @@ mod tests {
     use proptest::prelude::*;
     use statrs::distribution::{ChiSquared, ContinuousCDF};
     use teda_core::estimator::{Level, baseline};
-    use teda_core::{Privacy, Seed, Tally, Verdict};
+    use teda_core::{Privacy, Seed, ConfusionMatrix, Verdict};
 
     use super::*;
     use crate::testing::{statistics, toy};
@@ -351,7 +351,7 @@ mod tests {
 
     const SAMPLING: Sampling = Sampling {
         temperature: 1.0,
-        longest: 8,
+        max_new_tokens: 8,
     };
 
     /// All sequences of `length` toy tokens.
@@ -555,8 +555,8 @@ mod tests {
                 false_ones,
                 trials - false_ones,
             ];
-            let tally = Tally::from_counts(2, counts);
-            let bound = baseline::bound(&tally, Level::new(0.01).unwrap(), 0.0);
+            let matrix = ConfusionMatrix::from_counts(2, counts);
+            let bound = baseline::bound(&matrix, Level::new(0.01).unwrap(), 0.0);
             let claim = mechanism.guarantee().unwrap();
             assert_eq!(
                 (claim.epsilon, claim.neighbours),
@@ -567,7 +567,7 @@ mod tests {
                 delta: claim.delta,
             };
             let found = Verdict::on(Some(claim), bound, 0.0);
-            assert_eq!(found, verdict, "{}: {bound:?} from {tally:?}", entry.name);
+            assert_eq!(found, verdict, "{}: {bound:?} from {matrix:?}", entry.name);
         }
     }
 

@@ -90,11 +90,12 @@ pub const TEMPERATURE: Parameter = Parameter::number(
 
 /// Of a rewrite.
 pub const LONGEST: Parameter = Parameter::whole(
-    "longest",
+    "max_new_tokens",
     48,
     [1, 4096],
     "tokens of a rewrite at most, where the rewriter generates tokens",
-);
+)
+.formerly("longest");
 
 /// SafeDP-Rewrite at one ε.
 pub struct SafeDp {
@@ -167,7 +168,7 @@ impl SafeDp {
             prompt: Prompt::new(PROMPT),
             sampling: Sampling {
                 temperature: settings.get("temperature"),
-                longest: settings.get("longest") as usize,
+                max_new_tokens: settings.get("max_new_tokens") as usize,
             },
         })
     }
@@ -399,7 +400,7 @@ mod tests {
                 };
                 let sampling = Sampling {
                     temperature: 1.0,
-                    longest: 8,
+                    max_new_tokens: 8,
                 };
                 let made = toy::tokens()
                     .complete(&Prompt::new("{}"), &[query], self.candidates, sampling)

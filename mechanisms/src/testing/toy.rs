@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2};
 use teda_core::{
-    Answer, Choose, Encoder, Followed, Generated, Lane, LanguageModel, LogLikelihood, Longest,
-    Prompt, Query, Result, Sampling, Scorer, Seed, TextGenerator, TokenMap, Weigh, ln_softmax_over,
+    Answer, Choose, Encoder, Followed, Generated, LanguageModel, LogLikelihood, MaxNewTokens,
+    Prompt, Query, Result, Sampling, Scorer, Seed, Sequence, TextGenerator, TokenMap, Weigh,
+    ln_softmax_over,
 };
 
 use crate::entry::Context;
@@ -186,21 +187,21 @@ impl LanguageModel for Toy {
     fn generate(
         &self,
         prompt: &Prompt,
-        lanes: &[Lane<'_>],
+        sequences: &[Sequence<'_>],
         choose: &Choose<'_>,
     ) -> Result<Vec<Answer<Generated>>> {
-        lanes
+        sequences
             .iter()
-            .map(|lane| {
-                let longest = match lane.longest {
-                    Longest::Tokens(count) => count,
-                    Longest::AsPrompt => self.prompt_tokens(prompt, lane.text)?,
+            .map(|sequence| {
+                let max_new_tokens = match sequence.max_new_tokens {
+                    MaxNewTokens::Tokens(count) => count,
+                    MaxNewTokens::AsPrompt => self.prompt_tokens(prompt, sequence.text)?,
                 };
-                let mut stream = lane.seed.stream();
+                let mut stream = sequence.seed.stream();
                 let mut tokens = Vec::new();
-                while tokens.len() < longest {
-                    let mut logits = self.logits(lane.text, &tokens);
-                    for token in lane.banned.iter().flat_map(|word| self.tokenize(word)) {
+                while tokens.len() < max_new_tokens {
+                    let mut logits = self.logits(sequence.text, &tokens);
+                    for token in sequence.banned.iter().flat_map(|word| self.tokenize(word)) {
                         logits[token as usize] = f32::NEG_INFINITY;
                     }
                     tokens.push(choose(&mut logits, &mut stream));

@@ -1,26 +1,26 @@
 //! Language models that generate, in batches.
 //!
 //! # How it runs
-//! Each worker thread has lanes, up to [`LANES`] at once and as many as its share of the memory bound
-//! holds. One pass advances every lane by a token; a lane that ends takes the next job at once, whose
+//! Each worker thread has sequences, up to [`LANES`] at once and as many as its share of the memory bound
+//! holds. One pass advances every sequence by a token; a sequence that ends takes the next job at once, whose
 //! prompt joins the same pass. What all prompts begin with is computed and stored once for all
-//! workers and calls. The head runs at the last token of each lane alone.
+//! workers and calls. The head runs at the last token of each sequence alone.
 //!
 //! # Determinism
-//! A lane's logits have the same bits whatever runs beside it, and its coins come from its own stream:
+//! A sequence's logits have the same bits whatever runs beside it, and its coins come from its own stream:
 //! the batch, the number of threads and the memory bound change the speed and no result.
 
-mod lanes;
 mod prefix;
 mod sampler;
 mod score;
+mod sequences;
 
 use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 use teda_core::{
-    Answer, Beyond, Choose, Error, Followed, Generated, Lane, LanguageModel, LogLikelihood,
-    Longest, Prompt, Result, Scorer, Seed, Weigh, ln_softmax_over,
+    Answer, Beyond, Choose, Error, Followed, Generated, LanguageModel, LogLikelihood, MaxNewTokens,
+    Prompt, Result, Scorer, Seed, Sequence, Weigh, ln_softmax_over,
 };
 use tokenizers::Tokenizer;
 
@@ -28,12 +28,12 @@ use crate::architecture;
 use crate::checkpoint::{Chat, Checkpoint, decode, encode};
 use crate::matrix::Backend;
 use crate::transformer::{Decoder, Prefix, SourceSide};
-use lanes::Worker;
 use prefix::Prefixes;
+use sequences::Worker;
 
 pub use sampler::Sampler;
 
-/// Lanes of a worker at most: enough for the weights to be read once for many tokens.
+/// Sequences of a worker at most: enough for the weights to be read once for many tokens.
 const LANES: usize = 64;
 /// Jobs below which a call is not divided further among workers.
 const JOBS: usize = 16;
@@ -45,7 +45,7 @@ pub struct Options {
     pub instructed: bool,
     /// Whether prompts are put into the model's chat template, where it has one.
     pub chat: bool,
-    /// Bytes that the keys and values of all workers' lanes may take together.
+    /// Bytes that the keys and values of all workers' sequences may take together.
     pub memory: usize,
     /// Mean and standard deviation of the model's logits on public text, where they are known.
     pub logit_moments: Option<(f64, f64)>,
@@ -74,10 +74,10 @@ pub struct LocalModel {
 }
 
 /// Tokens of a continuation at most, of a prompt of `read` tokens.
-fn count(longest: Longest, read: usize) -> usize {
-    match longest {
-        Longest::Tokens(count) => count,
-        Longest::AsPrompt => read,
+fn count(max_new_tokens: MaxNewTokens, read: usize) -> usize {
+    match max_new_tokens {
+        MaxNewTokens::Tokens(count) => count,
+        MaxNewTokens::AsPrompt => read,
     }
 }
 
@@ -87,7 +87,7 @@ struct Job {
     prompt: Vec<u32>,
     /// What the encoder reads, where there is one.
     source: Vec<u32>,
-    longest: usize,
+    max_new_tokens: usize,
     /// Rows of tokens that must not be completed.
     banned: Vec<Vec<u32>>,
 }
@@ -138,12 +138,12 @@ impl LocalModel {
         encode(&self.tokenizer, text, special)
     }
 
-    /// Whether there is room for `read` tokens of a prompt and `longest` tokens more.
-    fn fits(&self, read: usize, longest: usize) -> bool {
+    /// Whether there is room for `read` tokens of a prompt and `max_new_tokens` tokens more.
+    fn fits(&self, read: usize, max_new_tokens: usize) -> bool {
         match &self.source {
             // The decoder begins with one token of its own.
-            Some(side) => read <= side.encoder.longest && longest < self.decoder.longest,
-            None => read + longest <= self.decoder.longest,
+            Some(side) => read <= side.encoder.longest && max_new_tokens < self.decoder.longest,
+            None => read + max_new_tokens <= self.decoder.longest,
         }
     }
 
@@ -158,13 +158,18 @@ impl LocalModel {
     /// The job of continuing a prompt of `tokens`, or why the model cannot do it.
     ///
     /// # Errors
-    /// Where one lane does not fit the memory bound: that is no outcome of the model, so it must not
+    /// Where one sequence does not fit the memory bound: that is no outcome of the model, so it must not
     /// become one of a trial.
-    fn job(&self, tokens: Vec<u32>, longest: Longest, banned: &[String]) -> Result<Answer<Job>> {
-        let (read, longest) = (tokens.len(), count(longest, tokens.len()));
-        if !self.fits(read, longest) {
+    fn job(
+        &self,
+        tokens: Vec<u32>,
+        max_new_tokens: MaxNewTokens,
+        banned: &[String],
+    ) -> Result<Answer<Job>> {
+        let (read, max_new_tokens) = (tokens.len(), count(max_new_tokens, tokens.len()));
+        if !self.fits(read, max_new_tokens) {
             return Ok(Err(format!(
-                "the prompt has {read} tokens and its continuation up to {longest}; the model has room for {}",
+                "the prompt has {read} tokens and its continuation up to {max_new_tokens}; the model has room for {}",
                 self.room()
             )
             .into()));
@@ -176,10 +181,10 @@ impl LocalModel {
             Some(side) => (vec![side.start], tokens),
             None => (tokens, Vec::new()),
         };
-        let (bytes, bound) = (self.bytes(&prompt, &source, longest), self.memory());
+        let (bytes, bound) = (self.bytes(&prompt, &source, max_new_tokens), self.memory());
         if bytes > bound {
             return Err(Error::failed(format!(
-                "a prompt of {read} tokens and {longest} more need {} MiB of keys and values, and a thread's share of the memory bound is {} MiB: raise --memory or take fewer --threads",
+                "a prompt of {read} tokens and {max_new_tokens} more need {} MiB of keys and values, and a thread's share of the memory bound is {} MiB: raise --memory or take fewer --threads",
                 bytes.div_ceil(1 << 20),
                 bound >> 20
             )));
@@ -187,7 +192,7 @@ impl LocalModel {
         Ok(Ok(Job {
             prompt,
             source,
-            longest,
+            max_new_tokens,
             banned: self.spellings(banned)?,
         }))
     }
@@ -213,10 +218,10 @@ impl LocalModel {
         Ok(rows.into_iter().collect())
     }
 
-    /// Bytes of the keys and values of one lane, its prompt not shared.
-    fn bytes(&self, prompt: &[u32], source: &[u32], longest: usize) -> usize {
+    /// Bytes of the keys and values of one sequence, its prompt not shared.
+    fn bytes(&self, prompt: &[u32], source: &[u32], max_new_tokens: usize) -> usize {
         let shape = self.decoder.shape;
-        shape.bytes(prompt.len() + longest)
+        shape.bytes(prompt.len() + max_new_tokens)
             + if self.source.is_some() {
                 shape.bytes(source.len())
             } else {
@@ -266,10 +271,10 @@ impl LocalModel {
     ) -> Result<Vec<Vec<u32>>> {
         let jobs: Vec<Job> = rows
             .iter()
-            .map(|(source, prompt, longest)| Job {
+            .map(|(source, prompt, max_new_tokens)| Job {
                 prompt: prompt.clone(),
                 source: source.clone(),
-                longest: *longest,
+                max_new_tokens: *max_new_tokens,
                 banned: Vec::new(),
             })
             .collect();
@@ -314,11 +319,13 @@ impl LanguageModel for LocalModel {
         &self,
         prompt: &Prompt,
         texts: &[&str],
-        longest: Longest,
+        max_new_tokens: MaxNewTokens,
     ) -> Result<Option<Beyond>> {
         let fits = |text: &&str| {
             let tokens = self.prompt_tokens(prompt, text)?;
-            Ok(usize::from(!self.fits(tokens, count(longest, tokens))))
+            Ok(usize::from(
+                !self.fits(tokens, count(max_new_tokens, tokens)),
+            ))
         };
         let texts = texts.par_iter().map(fits).sum::<Result<usize>>()?;
         let window = self.room();
@@ -332,18 +339,24 @@ impl LanguageModel for LocalModel {
     fn generate(
         &self,
         prompt: &Prompt,
-        lanes: &[Lane<'_>],
+        sequences: &[Sequence<'_>],
         choose: &Choose<'_>,
     ) -> Result<Vec<Answer<Generated>>> {
         let prefix = self.prefixes.of(self, prompt)?;
-        let jobs: Vec<Answer<Job>> = lanes
+        let jobs: Vec<Answer<Job>> = sequences
             .par_iter()
-            .map(|lane| self.job(self.read(prompt, lane.text)?, lane.longest, lane.banned))
+            .map(|sequence| {
+                self.job(
+                    self.read(prompt, sequence.text)?,
+                    sequence.max_new_tokens,
+                    sequence.banned,
+                )
+            })
             .collect::<Result<_>>()?;
         let work: Vec<(&Job, Seed)> = jobs
             .iter()
-            .zip(lanes)
-            .filter_map(|(job, lane)| Some((job.as_ref().ok()?, lane.seed)))
+            .zip(sequences)
+            .filter_map(|(job, sequence)| Some((job.as_ref().ok()?, sequence.seed)))
             .collect();
         let mut done = self
             .run(&work, prefix.as_deref(), &self.ends, choose)?

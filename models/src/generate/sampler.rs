@@ -1,7 +1,7 @@
 //! A language model as a black-box rewriter.
 
 use teda_core::{
-    Answer, Beyond, Lane, LanguageModel, Longest, Prompt, Query, Result, Sampling, Stream,
+    Answer, Beyond, LanguageModel, MaxNewTokens, Prompt, Query, Result, Sampling, Sequence, Stream,
     TextGenerator, grouped,
 };
 
@@ -20,13 +20,13 @@ impl<M: std::ops::Deref<Target: LanguageModel> + Send + Sync> TextGenerator for 
     ) -> Result<Vec<Answer<Vec<String>>>> {
         sampling.check()?;
         let temperature = sampling.temperature;
-        let lanes: Vec<Lane<'_>> = queries
+        let sequences: Vec<Sequence<'_>> = queries
             .iter()
             .flat_map(|query| {
-                (0..n).map(|c| Lane {
+                (0..n).map(|c| Sequence {
                     text: query.text,
                     seed: query.seed.at(c as u64),
-                    longest: Longest::Tokens(sampling.longest),
+                    max_new_tokens: MaxNewTokens::Tokens(sampling.max_new_tokens),
                     banned: &[],
                 })
             })
@@ -34,7 +34,7 @@ impl<M: std::ops::Deref<Target: LanguageModel> + Send + Sync> TextGenerator for 
         let choose = |logits: &mut [f32], stream: &mut Stream| {
             stream.softmax_over(logits, |logit| f64::from(logit) / temperature) as u32
         };
-        let answers = self.0.generate(prompt, &lanes, &choose)?;
+        let answers = self.0.generate(prompt, &sequences, &choose)?;
         let texts = answers
             .into_iter()
             .map(|answer| answer.map(|generated| generated.text))
@@ -48,8 +48,8 @@ impl<M: std::ops::Deref<Target: LanguageModel> + Send + Sync> TextGenerator for 
         texts: &[&str],
         sampling: Sampling,
     ) -> Result<Option<Beyond>> {
-        let longest = Longest::Tokens(sampling.longest);
-        self.0.beyond_window(prompt, texts, longest)
+        let max_new_tokens = MaxNewTokens::Tokens(sampling.max_new_tokens);
+        self.0.beyond_window(prompt, texts, max_new_tokens)
     }
 }
 
@@ -92,18 +92,18 @@ mod tests {
         fn generate(
             &self,
             _: &Prompt,
-            lanes: &[Lane<'_>],
+            sequences: &[Sequence<'_>],
             _: &Choose<'_>,
         ) -> Result<Vec<Answer<Generated>>> {
-            let answer = |lane: &Lane<'_>| {
-                let fits = lane.text.len() <= 4;
+            let answer = |sequence: &Sequence<'_>| {
+                let fits = sequence.text.len() <= 4;
                 fits.then(|| Generated {
-                    text: lane.text.to_owned(),
+                    text: sequence.text.to_owned(),
                     tokens: vec![0],
                 })
                 .ok_or_else(|| "too long".into())
             };
-            Ok(lanes.iter().map(answer).collect())
+            Ok(sequences.iter().map(answer).collect())
         }
 
         fn follow(
@@ -128,7 +128,7 @@ mod tests {
             .collect();
         let sampling = Sampling {
             temperature: 1.0,
-            longest: 9,
+            max_new_tokens: 9,
         };
         let answers = Sampler(&Echo)
             .complete(&Prompt::new("{}"), &queries, 3, sampling)

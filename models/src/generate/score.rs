@@ -1,10 +1,10 @@
 //! What is likely along a given continuation: teacher forcing.
 
 use rayon::prelude::*;
-use teda_core::{Answer, Followed, LogLikelihood, Longest, Prompt, Result, Weigh};
+use teda_core::{Answer, Followed, LogLikelihood, MaxNewTokens, Prompt, Result, Weigh};
 
 use super::LocalModel;
-use super::lanes::shared;
+use super::sequences::shared;
 use crate::kernel::keys_values::next_room;
 use crate::matrix::Matrix;
 use crate::transformer::attention::Sources;
@@ -69,7 +69,7 @@ fn pair(
     let continuation = model.tokens(continuation, false)?;
     let job = match model.job(
         model.read(prompt, text)?,
-        Longest::Tokens(continuation.len()),
+        MaxNewTokens::Tokens(continuation.len()),
         &[],
     )? {
         Ok(job) => job,

@@ -158,7 +158,7 @@ fn packed<'a>(span: &Span<'a>) -> Result<kernel::attention::Span<'a>> {
     }
 }
 
-/// One row in candle's operations: its lanes one after the other, which is plain rather than fast.
+/// One row in candle's operations: its sequences one after the other, which is plain rather than fast.
 fn on_device(queries: &Tensor, heads: usize, row: &Row<'_>) -> Result<Tensor> {
     let mut parts = (Vec::new(), Vec::new());
     let mut stored_heads = heads;

@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 use teda_core::{
-    Followed, Lane, LanguageModel, Longest, Prompt, Scorer, Seed, Stream, ln_softmax_over,
+    Followed, LanguageModel, MaxNewTokens, Prompt, Scorer, Seed, Sequence, Stream, ln_softmax_over,
 };
 use teda_models::LocalModel;
 use teda_models::generate::Options;
@@ -122,7 +122,7 @@ fn greedy_continuations_agree_with_transformers_in_any_batch() {
         let expected: Vec<&[u32]> = fixture.cases.iter().map(|case| &case.greedy[..]).collect();
         let seeds = vec![Seed::root(0); rows.len()];
         for backend in BACKENDS {
-            // Lanes for all, and for one at a time only: ended lanes take the next job.
+            // Sequences for all, and for one at a time only: ended sequences take the next job.
             for memory in [1 << 30, 1] {
                 let checkpoint = fixture.open("config.json");
                 let model = LocalModel::on(checkpoint, plain(memory), &backend).unwrap();
@@ -143,17 +143,17 @@ fn greedy_continuations_agree_with_transformers_in_any_batch() {
 fn sampled_continuations_are_the_same_bits_in_any_batch() {
     for architecture in ["llama", "t5", "bart"] {
         let fixture = Fixture::read(architecture);
-        // Some prompts several times in a row: those lanes take over what the first has read.
+        // Some prompts several times in a row: those sequences take over what the first has read.
         let texts: Vec<String> = (0..40)
             .map(|i| format!("play {} some music{}", i / 3 % 7, " the".repeat(i / 9 % 3)))
             .collect();
-        let lanes: Vec<Lane<'_>> = texts
+        let sequences: Vec<Sequence<'_>> = texts
             .iter()
             .zip(0..)
-            .map(|(text, i)| Lane {
+            .map(|(text, i)| Sequence {
                 text,
                 seed: Seed::root(3).at(i),
-                longest: Longest::Tokens(3 + i as usize % 9),
+                max_new_tokens: MaxNewTokens::Tokens(3 + i as usize % 9),
                 banned: &[],
             })
             .collect();
@@ -167,16 +167,17 @@ fn sampled_continuations_are_the_same_bits_in_any_batch() {
                 .build()
                 .unwrap();
             pool.install(|| {
-                lanes
+                sequences
                     .chunks(batch)
-                    .flat_map(|lanes| model.generate(&prompt, lanes, &sample).unwrap())
+                    .flat_map(|sequences| model.generate(&prompt, sequences, &sample).unwrap())
                     .map(Result::unwrap)
                     .collect::<Vec<_>>()
             })
         };
         let first = run(1, 1 << 30, 64);
-        assert!(first.iter().zip(&lanes).all(|(made, lane)| {
-            lane.longest == Longest::Tokens(made.tokens.len()) || !made.tokens.is_empty()
+        assert!(first.iter().zip(&sequences).all(|(made, sequence)| {
+            sequence.max_new_tokens == MaxNewTokens::Tokens(made.tokens.len())
+                || !made.tokens.is_empty()
         }));
         for (threads, memory, batch) in [(2, 1 << 30, 64), (1, 130_000, 7), (2, 260_000, 1)] {
             assert_eq!(
@@ -188,12 +189,14 @@ fn sampled_continuations_are_the_same_bits_in_any_batch() {
         // The filled prompt as a text of its own has no template to share.
         let alone = load(&fixture);
         let filled: Vec<String> = texts.iter().map(|text| prompt.fill(text)).collect();
-        let lanes: Vec<Lane<'_>> = lanes
+        let sequences: Vec<Sequence<'_>> = sequences
             .iter()
             .zip(&filled)
-            .map(|(lane, text)| Lane { text, ..*lane })
+            .map(|(sequence, text)| Sequence { text, ..*sequence })
             .collect();
-        let unshared = alone.generate(&Prompt::new("{}"), &lanes, &sample).unwrap();
+        let unshared = alone
+            .generate(&Prompt::new("{}"), &sequences, &sample)
+            .unwrap();
         let unshared: Vec<_> = unshared.into_iter().map(Result::unwrap).collect();
         assert_eq!(
             unshared, first,
@@ -258,21 +261,23 @@ fn what_does_not_fit_fails_for_its_own_lane_alone() {
     let fixture = Fixture::read("llama");
     let model = load(&fixture);
     let long = "the weather ".repeat(10_000);
-    let lane = |text| Lane {
+    let sequence = |text| Sequence {
         text,
         seed: Seed::root(1),
-        longest: Longest::Tokens(4),
+        max_new_tokens: MaxNewTokens::Tokens(4),
         banned: &[],
     };
-    let lanes = [lane("the"), lane(&long), lane("it's")];
-    let made = model.generate(&Prompt::new("{}"), &lanes, &greedy).unwrap();
+    let sequences = [sequence("the"), sequence(&long), sequence("it's")];
+    let made = model
+        .generate(&Prompt::new("{}"), &sequences, &greedy)
+        .unwrap();
     assert!(made[0].is_ok() && made[2].is_ok());
     let reason = made[1].as_ref().unwrap_err();
     assert!(reason.reason.contains("room for"), "{reason}");
     let small = LocalModel::load(fixture.open("config.json"), plain(20_000)).unwrap();
     // Memory is the machine's limit and never a trial's outcome.
     let error = small
-        .generate(&Prompt::new("{}"), &[lane(&"the ".repeat(20))], &greedy)
+        .generate(&Prompt::new("{}"), &[sequence(&"the ".repeat(20))], &greedy)
         .unwrap_err();
     assert!(error.to_string().contains("--memory"), "{error}");
 }

@@ -81,7 +81,7 @@ pub fn number(seen: &Seen) -> usize {
 
 pub const SAMPLING: Sampling = Sampling {
     temperature: 0.75,
-    longest: 40,
+    max_new_tokens: 40,
 };
 
 pub fn prompt() -> Prompt {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use teda_core::Neighbours;
 use teda_results::{Cell, CellPlan};
 
 /// (dataset, mechanism, ε, neighbours, k, λ, attack).
@@ -10,7 +11,7 @@ pub struct Key<'a> {
     dataset: &'a str,
     mechanism: &'a str,
     epsilon: Option<f64>,
-    neighbours: &'a str,
+    neighbours: Neighbours,
     k: u32,
     lambda: f64,
     attack: &'a str,
@@ -22,7 +23,7 @@ impl<'a> From<&'a Cell> for Key<'a> {
             dataset: &cell.dataset,
             mechanism: &cell.mechanism,
             epsilon: cell.epsilon,
-            neighbours: &cell.neighbours,
+            neighbours: cell.neighbours,
             k: cell.k,
             lambda: cell.lambda,
             attack: &cell.attack,
@@ -36,7 +37,7 @@ impl<'a> From<&'a CellPlan> for Key<'a> {
             dataset: &plan.dataset,
             mechanism: &plan.mechanism,
             epsilon: plan.epsilon,
-            neighbours: &plan.neighbours,
+            neighbours: plan.neighbours,
             k: plan.k,
             lambda: plan.lambda,
             attack: &plan.attack,
@@ -67,7 +68,7 @@ impl fmt::Display for Key<'_> {
             " k={} λ={} {} on {}",
             self.k, self.lambda, self.attack, self.dataset
         )?;
-        if self.neighbours == "any-texts" {
+        if self.neighbours == Neighbours::AnyTexts {
             return Ok(());
         }
         write!(f, " ({})", self.neighbours)

@@ -89,11 +89,11 @@ impl Limits {
         let is_found = self.expect == Some(Verdict::Violation)
             && beside
                 .into_iter()
-                .any(|cell| cell.verdict == Verdict::Violation.name());
+                .any(|cell| cell.verdict == Verdict::Violation);
         let bound = cell.empirical_epsilon;
         let most = match self.at_most {
             // The verdict knows the claim's δ, too.
-            Some(AtMost::Claim) => (cell.verdict == Verdict::Violation.name()).then(|| {
+            Some(AtMost::Claim) => (cell.verdict == Verdict::Violation).then(|| {
                 let claim = cell.claimed_epsilon.unwrap_or(0.0);
                 format!("ε ≥ {bound:.4} exceeds the claim of {claim}")
             }),
@@ -113,11 +113,10 @@ impl Limits {
             });
         let verdict = self
             .expect
-            .map(Verdict::name)
             .filter(|verdict| cell.verdict != *verdict && !is_found)
             .map(|verdict| format!("verdict {} where {verdict} is expected", cell.verdict));
         // An audit that says nothing must not pass for one that found nothing.
-        let silent = self.expect.is_none() && cell.verdict == Verdict::Inconclusive.name();
+        let silent = self.expect.is_none() && cell.verdict == Verdict::Inconclusive;
         let silent = silent.then(|| format!("{}: {}", cell.verdict, cell.explanation));
         [most, least, verdict, silent]
             .into_iter()

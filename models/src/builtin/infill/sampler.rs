@@ -82,17 +82,17 @@ impl WithSimd for Weigh<'_> {
     }
 }
 
-/// The maximum, over parallel lanes: exact in any order.
+/// The maximum, over parallel sequences: exact in any order.
 #[inline(always)]
 fn highest(values: &[f32]) -> f32 {
     let (chunks, rest) = values.as_chunks::<16>();
-    let mut lanes = [f32::NEG_INFINITY; 16];
+    let mut sequences = [f32::NEG_INFINITY; 16];
     for chunk in chunks {
-        for (lane, x) in lanes.iter_mut().zip(chunk) {
-            *lane = if *x > *lane { *x } else { *lane };
+        for (sequence, x) in sequences.iter_mut().zip(chunk) {
+            *sequence = if *x > *sequence { *x } else { *sequence };
         }
     }
-    lanes
+    sequences
         .iter()
         .chain(rest)
         .copied()

@@ -4,15 +4,15 @@ use crate::Cause;
 
 /// How often each candidate was guessed for each secret, `[secret × guess]`, as whole numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tally {
+pub struct ConfusionMatrix {
     k: usize,
     counts: Vec<u64>,
     /// By cause, in the order of [`Cause::ALL`].
     failed: [u64; Cause::ALL.len()],
 }
 
-impl Tally {
-    /// An empty tally over `k` candidates.
+impl ConfusionMatrix {
+    /// An empty matrix over `k` candidates.
     #[must_use]
     pub fn new(k: usize) -> Self {
         Self {
@@ -22,13 +22,13 @@ impl Tally {
         }
     }
 
-    /// A tally without failures from its counts, `[secret × guess]` in row-major order.
+    /// A matrix without failures from its counts, `[secret × guess]` in row-major order.
     ///
     /// # Panics
     /// If there are not k² counts.
     #[must_use]
     pub fn from_counts(k: usize, counts: Vec<u64>) -> Self {
-        assert_eq!(counts.len(), k * k, "a tally over {k} candidates");
+        assert_eq!(counts.len(), k * k, "a matrix over {k} candidates");
         Self {
             counts,
             ..Self::new(k)

@@ -1,4 +1,4 @@
-//! One worker's lanes.
+//! One worker's sequences.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -19,14 +19,14 @@ pub(super) struct Worker<'a> {
     work: &'a [(&'a Job, Seed)],
     prefix: Option<&'a Prefix>,
     memory: Memory,
-    /// Keys and values of the lanes' sources.
+    /// Keys and values of the sequences' sources.
     sources: Option<Memory>,
-    /// Slots of a lane, and of its source.
+    /// Slots of a sequence, and of its source.
     room: (usize, usize),
-    lanes: Vec<Option<Running>>,
+    sequences: Vec<Option<Running>>,
 }
 
-/// A lane at work.
+/// A sequence at work.
 struct Running {
     job: usize,
     /// Tokens to be read in the next pass.
@@ -39,14 +39,14 @@ struct Running {
 }
 
 impl<'a> Worker<'a> {
-    /// Lanes for `work`, as many as the memory bound allows.
+    /// Sequences for `work`, as many as the memory bound allows.
     pub(super) fn new(
         model: &'a LocalModel,
         work: &'a [(&'a Job, Seed)],
         prefix: Option<&'a Prefix>,
     ) -> Result<Self> {
         let decoder = &model.decoder;
-        let own = |job: &Job| job.prompt.len() - shared(prefix, &job.prompt) + job.longest;
+        let own = |job: &Job| job.prompt.len() - shared(prefix, &job.prompt) + job.max_new_tokens;
         let longest = |length: &dyn Fn(&Job) -> usize| {
             let lengths = work.iter().map(|(job, _)| length(job));
             next_room(lengths.max().unwrap_or(1))
@@ -69,7 +69,7 @@ impl<'a> Worker<'a> {
             memory: memory(room.0)?,
             sources: model.source.as_ref().map(|_| memory(room.1)).transpose()?,
             room,
-            lanes: std::iter::repeat_with(|| None).take(count).collect(),
+            sequences: std::iter::repeat_with(|| None).take(count).collect(),
         })
     }
 
@@ -81,20 +81,22 @@ impl<'a> Worker<'a> {
     ) -> Result<Vec<Vec<u32>>> {
         let mut done = vec![Vec::new(); self.work.len()];
         let mut waiting: VecDeque<usize> = (0..self.work.len())
-            .filter(|job| self.work[*job].0.longest > 0)
+            .filter(|job| self.work[*job].0.max_new_tokens > 0)
             .collect();
         loop {
             self.fill(&mut waiting)?;
-            let active: Vec<usize> = (0..self.lanes.len())
-                .filter(|lane| self.lanes[*lane].is_some())
+            let active: Vec<usize> = (0..self.sequences.len())
+                .filter(|sequence| self.sequences[*sequence].is_some())
                 .collect();
             if active.is_empty() {
                 return Ok(done);
             }
             let mut logits = self.pass(&active)?;
             let vocabulary = self.model.decoder.vocabulary();
-            for (lane, logits) in active.into_iter().zip(logits.chunks_exact_mut(vocabulary)) {
-                let running = self.lanes[lane].as_mut().expect("the lane is active");
+            for (sequence, logits) in active.into_iter().zip(logits.chunks_exact_mut(vocabulary)) {
+                let running = self.sequences[sequence]
+                    .as_mut()
+                    .expect("the sequence is active");
                 ban(&self.work[running.job].0.banned, &running.made, logits);
                 let token = choose(logits, &mut running.stream);
                 if token as usize >= vocabulary {
@@ -104,22 +106,22 @@ impl<'a> Worker<'a> {
                 }
                 running.made.push(token);
                 running.next = vec![token];
-                let longest = self.work[running.job].0.longest;
-                if running.made.len() >= longest || ends.contains(&token) {
+                let max_new_tokens = self.work[running.job].0.max_new_tokens;
+                if running.made.len() >= max_new_tokens || ends.contains(&token) {
                     done[running.job] = std::mem::take(&mut running.made);
-                    self.lanes[lane] = None;
+                    self.sequences[sequence] = None;
                 }
             }
         }
     }
 
-    /// Gives waiting jobs to free lanes. A job whose prompt another lane has read takes over its keys
-    /// and values; one whose prompt another lane is about to read waits for that.
+    /// Gives waiting jobs to free sequences. A job whose prompt another sequence has read takes over its keys
+    /// and values; one whose prompt another sequence is about to read waits for that.
     fn fill(&mut self, waiting: &mut VecDeque<usize>) -> Result<()> {
         let mut tokens = 0;
         let mut started = Vec::new();
-        for lane in 0..self.lanes.len() {
-            if self.lanes[lane].is_some() || tokens >= TOKENS {
+        for sequence in 0..self.sequences.len() {
+            if self.sequences[sequence].is_some() || tokens >= TOKENS {
                 continue;
             }
             let ready = waiting
@@ -136,14 +138,14 @@ impl<'a> Worker<'a> {
                 next: work.prompt[shared..].to_vec(),
                 shares_prefix: shared > 0,
                 past: 0,
-                made: Vec::with_capacity(work.longest),
+                made: Vec::with_capacity(work.max_new_tokens),
                 stream: seed.stream(),
             };
             if let Some(sibling) = self.sibling(job) {
                 self.memory
-                    .copy(sibling * self.room.0, lane * self.room.0, own - 1)?;
+                    .copy(sibling * self.room.0, sequence * self.room.0, own - 1)?;
                 if let Some(sources) = &mut self.sources {
-                    let (from, to) = (sibling * self.room.1, lane * self.room.1);
+                    let (from, to) = (sibling * self.room.1, sequence * self.room.1);
                     sources.copy(from, to, work.source.len())?;
                 }
                 running.past = own - 1;
@@ -151,37 +153,37 @@ impl<'a> Worker<'a> {
             } else {
                 check_tokens(&work.prompt, self.model.decoder.vocabulary())?;
                 tokens += own + work.source.len();
-                started.push((lane, &work.source));
+                started.push((sequence, &work.source));
             }
-            self.lanes[lane] = Some(running);
+            self.sequences[sequence] = Some(running);
         }
         self.read_sources(&started)
     }
 
-    /// The jobs at work with the prompt of `job`, by lane.
+    /// The jobs at work with the prompt of `job`, by sequence.
     fn same_prompt(&self, job: usize) -> impl Iterator<Item = (usize, &Running)> {
         let wanted = self.work[job].0;
-        let running = self.lanes.iter().enumerate();
+        let running = self.sequences.iter().enumerate();
         running
-            .filter_map(|(lane, running)| Some((lane, running.as_ref()?)))
+            .filter_map(|(sequence, running)| Some((sequence, running.as_ref()?)))
             .filter(move |(_, running)| {
                 let other = self.work[running.job].0;
                 other.prompt == wanted.prompt && other.source == wanted.source
             })
     }
 
-    /// A lane that has read the prompt of `job`.
+    /// A sequence that has read the prompt of `job`.
     fn sibling(&self, job: usize) -> Option<usize> {
         self.same_prompt(job)
             .find(|(_, running)| running.past > 0)
-            .map(|(lane, _)| lane)
+            .map(|(sequence, _)| sequence)
     }
 
     fn is_about_to_be_read(&self, job: usize) -> bool {
         self.sibling(job).is_none() && self.same_prompt(job).next().is_some()
     }
 
-    /// Encodes the sources of lanes.
+    /// Encodes the sources of sequences.
     fn read_sources(&mut self, started: &[(usize, &Vec<u32>)]) -> Result<()> {
         let (Some(side), Some(memory)) = (&self.model.source, &mut self.sources) else {
             return Ok(());
@@ -195,8 +197,8 @@ impl<'a> Worker<'a> {
             .collect();
         let slots: Vec<usize> = started
             .iter()
-            .flat_map(|(lane, source)| {
-                let first = lane * self.room.1;
+            .flat_map(|(sequence, source)| {
+                let first = sequence * self.room.1;
                 first..first + source.len()
             })
             .collect();
@@ -207,24 +209,26 @@ impl<'a> Worker<'a> {
             .store_sources(&encoded, &slots, memory)
     }
 
-    /// Reads every active lane's next tokens: logits `[lanes × vocabulary]` after them.
+    /// Reads every active sequence's next tokens: logits `[sequences × vocabulary]` after them.
     fn pass(&mut self, active: &[usize]) -> Result<Vec<f32>> {
         let mut tokens = Vec::new();
         let mut segments = Vec::with_capacity(active.len());
         let mut regions = Vec::new();
-        for lane in active {
-            let running = self.lanes[*lane].as_mut().expect("the lane is active");
+        for sequence in active {
+            let running = self.sequences[*sequence]
+                .as_mut()
+                .expect("the sequence is active");
             tokens.extend_from_slice(&running.next);
             segments.push(Segment {
                 tokens: running.next.len(),
                 prefix: self.prefix.filter(|_| running.shares_prefix),
                 past: running.past,
-                region: lane * self.room.0,
+                region: sequence * self.room.0,
                 asked: vec![running.next.len() - 1],
             });
             running.past += running.next.len();
             let source = &self.work[running.job].0.source;
-            regions.push((lane * self.room.1, source.len()));
+            regions.push((sequence * self.room.1, source.len()));
         }
         let sources = self
             .sources

@@ -26,8 +26,8 @@
 //! 10⁹ trials.
 
 use super::evidence::Counted;
-use super::{Bound, Estimator, Level, Needs, check_guess, teda};
-use crate::Tally;
+use super::{Assurance, Bound, Estimator, Level, Needs, check_guess, teda};
+use crate::ConfusionMatrix;
 use crate::stats::angle::Angle;
 use crate::stats::binomial::Probability;
 use crate::stats::quadrature;
@@ -37,16 +37,17 @@ pub const ESTIMATOR: Estimator = Estimator {
     name: "anytime",
     summary: "success rate of the forced guess, valid however often it is looked at and whenever the audit stops",
     spends: "alpha/2 on one mixture over all times",
+    assurance: Assurance::Confidence,
     needs: Needs::Guesses,
     supports: |_| Ok(()),
     begin: |design| Counted::begin(design, bound),
 };
 
-fn bound(tally: &Tally, level: Level, delta: f64) -> Bound {
-    let (k, trials) = (tally.k(), tally.trials());
-    let epsilon = |hits| Robbins::from_counts(level, hits, trials).epsilon_lower_limit(k, delta);
+fn bound(matrix: &ConfusionMatrix, level: Level, delta: f64) -> Bound {
+    let (k, trials) = (matrix.k(), matrix.trials());
+    let epsilon = |hits| Anytime::from_counts(level, hits, trials).epsilon_lower_limit(k, delta);
     Bound {
-        epsilon: epsilon(tally.hits()),
+        epsilon: epsilon(matrix.hits()),
         ceiling: epsilon(trials),
     }
 }
@@ -56,13 +57,13 @@ const ALLOWANCE: f64 = 1e-8;
 
 /// Successes among trials so far, at a level.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Robbins {
+pub struct Anytime {
     level: Level,
     successes: u64,
     trials: u64,
 }
 
-impl Robbins {
+impl Anytime {
     /// Before the first trial.
     #[must_use]
     pub fn new(level: Level) -> Self {
@@ -295,42 +296,42 @@ mod tests {
         #[test]
         fn limits_solve_their_equation(t in 1_u64..1_000_000_000, share in 0.0_f64..=1.0) {
             let s = ((t as f64 * share) as u64).min(t);
-            let robbins = Robbins::from_counts(level(), s, t);
-            let (low, high) = (robbins.lower_limit(), robbins.upper_limit());
+            let rate = Anytime::from_counts(level(), s, t);
+            let (low, high) = (rate.lower_limit(), rate.upper_limit());
             prop_assert!(low.p <= s as f64 / t as f64 && high.p >= s as f64 / t as f64);
             if s > 0 {
-                let attained = robbins.ln_evidence(low);
+                let attained = rate.ln_evidence(low);
                 prop_assert!(attained >= 200.0_f64.ln() && attained < 200.0_f64.ln() + 1e-4, "{attained}");
             } else {
                 prop_assert_eq!(low.p, 0.0);
             }
-            prop_assert_eq!(high.q, Robbins::from_counts(level(), t - s, t).lower_limit().p);
+            prop_assert_eq!(high.q, Anytime::from_counts(level(), t - s, t).lower_limit().p);
         }
 
         #[test]
         fn more_successes_never_lower_the_bound(t in 2_u64..5_000, share in 0.0_f64..1.0) {
             let s = (t as f64 * share) as u64;
-            let at = |s| Robbins::from_counts(level(), s, t).epsilon_lower_limit(4, 0.0);
+            let at = |s| Anytime::from_counts(level(), s, t).epsilon_lower_limit(4, 0.0);
             prop_assert!(at(s + 1) >= at(s) - 1e-9);
         }
 
         #[test]
         fn a_claim_is_refuted_exactly_below_the_limit(t in 1_u64..100_000, share in 0.4_f64..=1.0, k in 2_usize..20, delta in 0.0_f64..0.2) {
             let s = ((t as f64 * share) as u64).min(t);
-            let robbins = Robbins::from_counts(level(), s, t);
-            let limit = robbins.epsilon_lower_limit(k, delta);
-            prop_assert!(!robbins.refutes(k, limit + 1e-6, delta));
-            prop_assert!(limit < 1e-6 || robbins.refutes(k, limit - 1e-6, delta));
+            let rate = Anytime::from_counts(level(), s, t);
+            let limit = rate.epsilon_lower_limit(k, delta);
+            prop_assert!(!rate.refutes(k, limit + 1e-6, delta));
+            prop_assert!(limit < 1e-6 || rate.refutes(k, limit - 1e-6, delta));
         }
     }
 
     #[test]
     fn the_ends_are_never_nan() {
-        let empty = Robbins::new(level());
+        let empty = Anytime::new(level());
         assert_eq!((empty.lower_limit().p, empty.upper_limit().p), (0.0, 1.0));
         assert_eq!(empty.epsilon_lower_limit(2, 0.0), 0.0);
         assert_eq!(empty.epsilon_upper_limit(2, 0.0), f64::INFINITY);
-        let all = Robbins::from_counts(level(), 1_000_000_000, 1_000_000_000);
+        let all = Anytime::from_counts(level(), 1_000_000_000, 1_000_000_000);
         assert!(all.lower_limit().q > 5e-9 && all.lower_limit().q < 2e-7);
         assert!(!all.refutes(2, 800.0, 0.0) && !all.refutes(2, f64::INFINITY, 0.0));
         assert!(all.refutes(2, 10.0, 0.0));
@@ -345,10 +346,10 @@ mod tests {
         let decided = (0..4_000)
             .filter(|run| {
                 let mut stream = Seed::root(43).at(*run).stream();
-                let mut robbins = Robbins::new(Level::new(0.1).unwrap());
+                let mut robbins = Anytime::new(Level::new(0.1).unwrap());
                 (0..43).any(|_| {
-                    robbins.observe(stream.uniform() < truth);
-                    robbins.refutes(2, 1.0, 0.0)
+                    rate.observe(stream.uniform() < truth);
+                    rate.refutes(2, 1.0, 0.0)
                 })
             })
             .count();
