@@ -1,14 +1,15 @@
 //! The Hugging Face hub, and the cache that it shares with other tools.
 //!
 //! What a repository holds is asked in one request, whose refusals are explained; files are then
-//! downloaded by `hf-hub`, which resumes interrupted ones and keeps the layout of the cache.
+//! downloaded into the cache, whose layout is that of `hf-hub`.
 
-use std::error::Error as _;
+mod download;
+
+use std::error::Error as StdError;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hf_hub::api::sync::{ApiBuilder, ApiError, ApiRepo};
 use hf_hub::{Cache, Repo, RepoType};
 use reqwest::StatusCode;
 use reqwest::blocking::{Client, RequestBuilder, Response};
@@ -22,12 +23,10 @@ use super::layout::{self, Told};
 use super::name::Remote;
 use super::progress::Progress;
 use super::record::Source;
+use download::Download;
 
 const CONNECT: Duration = Duration::from_secs(10);
 const ANSWER: Duration = Duration::from_secs(60);
-
-/// How often a download that breaks off is taken up again.
-const TRIES: usize = 3;
 
 /// The hub as the environment names it.
 pub(super) struct Hub<'a> {
@@ -57,8 +56,6 @@ struct Listing {
 struct Sibling {
     rfilename: String,
     size: Option<u64>,
-    #[serde(rename = "blobId")]
-    blob: Option<String>,
     lfs: Option<Lfs>,
 }
 
@@ -71,11 +68,6 @@ struct Lfs {
 impl Sibling {
     fn sha256(&self) -> Option<&str> {
         self.lfs.as_ref()?.sha256.as_deref()
-    }
-
-    /// The name of the file's content in the cache.
-    fn etag(&self) -> Option<&str> {
-        self.sha256().or(self.blob.as_deref())
     }
 }
 
@@ -110,13 +102,7 @@ impl<'a> Hub<'a> {
         let snapshot = if own.is_dir() {
             own
         } else {
-            // <repository>/snapshots/<revision> stands beside <repository>/refs.
-            let refs = self
-                .cache()
-                .repo(repo(remote, &remote.revision))
-                .pointer_path("")
-                .parent()?
-                .join("refs");
+            let refs = self.folder(remote).join("refs");
             let commit = fs::read_to_string(refs.join(&remote.revision)).ok()?;
             cache.pointer_path(commit.trim())
         };
@@ -147,18 +133,7 @@ impl<'a> Hub<'a> {
             .iter()
             .map(|sibling| sibling.rfilename.clone())
             .collect();
-        let mut download = Download {
-            hub: self,
-            remote,
-            listing: &listing,
-            snapshot: self
-                .cache()
-                .repo(repo(remote, &listing.sha))
-                .pointer_path(&listing.sha),
-            force,
-            api: None,
-            reused: false,
-        };
+        let mut download = Download::new(self, remote, &listing, force)?;
         let files = match &remote.file {
             Some(file) if there.contains(file) => vec![file.clone()],
             Some(file) => return Err(Error::failed(no_such_file(file, &there))),
@@ -172,9 +147,12 @@ impl<'a> Hub<'a> {
             download.file(file)?;
         }
         let (snapshot, reused) = (download.snapshot, download.reused);
-        // Lets the Hugging Face tools find the snapshot by the name that was asked for.
-        let cache = self.cache().repo(repo(remote, &remote.revision));
-        cache.create_ref(&listing.sha).ok();
+        // Lets the Hugging Face tools find the snapshot by the name that was asked for, and those that
+        // are built on hf-hub by its own.
+        for revision in [&remote.revision, &listing.sha] {
+            let cache = self.cache().repo(repo(remote, revision));
+            cache.create_ref(&listing.sha).ok();
+        }
         Ok(Found {
             commit: listing.sha.clone(),
             snapshot,
@@ -186,6 +164,12 @@ impl<'a> Hub<'a> {
 
     fn cache(&self) -> Cache {
         Cache::new(self.environment.hub_cache.clone())
+    }
+
+    /// The repository's folder in the cache.
+    fn folder(&self, remote: &Remote) -> PathBuf {
+        let name = repo(remote, &remote.revision).folder_name();
+        self.environment.hub_cache.join(name)
     }
 
     fn listing(&self, remote: &Remote) -> Result<Listing> {
@@ -211,20 +195,6 @@ impl<'a> Hub<'a> {
             )));
         }
         Ok(listing)
-    }
-
-    /// Asks for one file without downloading it, so that a refusal can be explained.
-    fn may_download(&self, remote: &Remote, commit: &str, file: &str) -> Result<()> {
-        let url = format!(
-            "{}/{}/resolve/{commit}/{file}",
-            self.environment.endpoint, remote.repository
-        );
-        // Large files are redirected to storage that answers downloads alone.
-        let answer = self.send(client(Policy::none())?.head(url))?;
-        if answer.status().is_client_error() || answer.status().is_server_error() {
-            return Err(self.refusal(remote, &answer));
-        }
-        Ok(())
     }
 
     fn send(&self, request: RequestBuilder) -> Result<Response> {
@@ -263,99 +233,6 @@ impl<'a> Hub<'a> {
             .and_then(|value| value.to_str().ok())
             .map_or(String::new(), |said| format!(" (it says: {said})"));
         Error::failed(format!("{}: {meaning}{said}", status.as_u16()))
-    }
-}
-
-/// The download of one model.
-struct Download<'a> {
-    hub: &'a Hub<'a>,
-    remote: &'a Remote,
-    listing: &'a Listing,
-    snapshot: PathBuf,
-    force: bool,
-    /// Made once the hub has shown that it lets files be downloaded.
-    api: Option<ApiRepo>,
-    reused: bool,
-}
-
-impl Download<'_> {
-    /// The file in the cache, downloaded if it is not there.
-    fn file(&mut self, name: &str) -> Result<PathBuf> {
-        let path = self.snapshot.join(name);
-        let sibling = self
-            .listing
-            .siblings
-            .iter()
-            .find(|sibling| sibling.rfilename == name);
-        let size = sibling.and_then(|sibling| sibling.size);
-        let whole = |path: &Path| {
-            fs::metadata(path).is_ok_and(|found| size.is_none_or(|size| size == found.len()))
-        };
-        if whole(&path) && !self.force {
-            self.reused = true;
-            return Ok(path);
-        }
-        if let Some((sibling, size)) = sibling.zip(size) {
-            self.drop_overlong_part(sibling, size);
-        }
-        let path = self.download(name)?;
-        if !whole(&path) {
-            return Err(Error::failed(format!(
-                "{name}: not of the size that the hub states; try again with --force"
-            )));
-        }
-        Ok(path)
-    }
-
-    fn download(&mut self, name: &str) -> Result<PathBuf> {
-        let progress = self.hub.progress;
-        let api = match self.api.take() {
-            Some(api) => api,
-            None => self.open(name)?,
-        };
-        let api = self.api.insert(api);
-        let mut tries = 1;
-        loop {
-            match api.download_with_progress(name, progress.bar()) {
-                Ok(path) => return Ok(path),
-                // The part that came stays, and the next try asks for the rest.
-                Err(ApiError::IoError(e)) if tries < TRIES => {
-                    progress.note(&format!("{name}: {e}; going on where it broke off"));
-                    tries += 1;
-                }
-                Err(e) => return Err(Error::failed(format!("{name}: {e}"))),
-            }
-        }
-    }
-
-    fn open(&self, first: &str) -> Result<ApiRepo> {
-        let environment = self.hub.environment;
-        let commit = &self.listing.sha;
-        self.hub.may_download(self.remote, commit, first)?;
-        self.hub.progress.note(&format!(
-            "{}: from {}",
-            self.remote.name,
-            self.hub.title(self.remote)
-        ));
-        let api = ApiBuilder::from_cache(self.hub.cache())
-            .with_endpoint(environment.endpoint.clone())
-            .with_token(environment.token.clone())
-            .build()
-            .map_err(|e| Error::failed(e.to_string()))?;
-        Ok(api.repo(repo(self.remote, commit)))
-    }
-
-    /// A part that is as long as the whole, left by a process that was killed between its last byte
-    /// and its end, would make `hf-hub` ask for nothing and fail on every try.
-    fn drop_overlong_part(&self, sibling: &Sibling, size: u64) {
-        let Some(etag) = sibling.etag().filter(|etag| is_hexadecimal(etag)) else {
-            return;
-        };
-        let cache = self.hub.cache().repo(repo(self.remote, &self.listing.sha));
-        let part = cache.blob_path(etag).with_extension("part");
-        if fs::metadata(&part).is_ok_and(|found| found.len() >= size) {
-            fs::remove_file(part).ok();
-        }
     }
 }
 
@@ -435,12 +312,12 @@ fn client(redirects: Policy) -> Result<Client> {
 }
 
 /// The innermost reason of a failed request; the outer ones only say that it failed.
-fn cause(error: &reqwest::Error) -> String {
-    let mut innermost = error.source();
-    while let Some(next) = innermost.and_then(|e| e.source()) {
-        innermost = Some(next);
+fn cause(error: &(dyn StdError + 'static)) -> String {
+    let mut innermost = error;
+    while let Some(next) = innermost.source() {
+        innermost = next;
     }
-    innermost.map_or_else(|| error.to_string(), ToString::to_string)
+    innermost.to_string()
 }
 
 fn read(path: &Path) -> Told<Vec<u8>> {

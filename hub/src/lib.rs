@@ -24,6 +24,7 @@ mod failure;
 mod hub;
 mod layout;
 mod local;
+mod lock;
 mod name;
 mod pending;
 mod progress;

@@ -3,18 +3,18 @@
 //! `models/.partial/NAME/` holds what is not complete, `models/.partial/NAME.lock` is held by the
 //! process that works on it. What a killed process left has no holder and is removed by the next.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use teda_core::{Error, Result};
 
+use super::lock::lock;
 use super::progress::Progress;
 
 /// Held while one model is fetched. Dropping it removes what was not moved in.
 pub(super) struct Pending {
     partial: PathBuf,
     directory: PathBuf,
-    // Released when the file is closed, by the system at the latest.
     _lock: File,
 }
 
@@ -33,14 +33,12 @@ impl Pending {
         })?;
         sweep(&all);
         let path = all.join(format!("{folder}.lock"));
-        let lock = File::create(&path).map_err(|e| at(&path, &e))?;
-        // Where the file system knows no locks, two processes at once are the user's affair.
-        if let Err(TryLockError::WouldBlock) = lock.try_lock() {
+        let lock = lock(&path, || {
             progress.note(&format!(
                 "{folder}: another process is fetching it, waiting"
             ));
-            lock.lock().map_err(|e| at(&path, &e))?;
-        }
+        })
+        .map_err(|e| at(&path, &e))?;
         Ok(Self {
             partial: all.join(folder),
             directory: models.join(folder),

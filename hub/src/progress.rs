@@ -24,9 +24,15 @@ impl Progress {
         }
     }
 
-    /// A bar that whoever downloads fills.
-    pub(super) fn bar(self) -> ProgressBar {
+    /// A bar for the download of `file`.
+    pub(super) fn bar(self, file: &str) -> ProgressBar {
+        let style = ProgressStyle::with_template(
+            "{msg} [{elapsed_precise}] [{wide_bar}] {bytes}/{total_bytes} {bytes_per_sec} ({eta})",
+        )
+        .expect("the template is well-formed");
         ProgressBar::with_draw_target(Some(0), self.target())
+            .with_style(style)
+            .with_message(ending(file).to_owned())
     }
 
     /// A sign of life with the time gone, for work that does not say how far it is.
@@ -47,4 +53,11 @@ impl Progress {
             ProgressDrawTarget::stderr()
         }
     }
+}
+
+/// As much of a file's name as stands before a bar.
+fn ending(file: &str) -> &str {
+    const LONGEST: usize = 32;
+    let start = file.char_indices().rev().take(LONGEST).last();
+    start.map_or(file, |(start, _)| &file[start..])
 }

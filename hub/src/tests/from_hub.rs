@@ -63,6 +63,54 @@ fn an_interrupted_download_goes_on_where_it_broke_off() {
 }
 
 #[test]
+fn a_hub_that_knows_no_parts_is_asked_for_the_whole_again() {
+    let hub = FakeHub::start(Behaviour {
+        truncated: 1,
+        whole: true,
+        ..repository()
+    });
+    let place = Place::new(&hub.endpoint);
+    let found = place.store(false).resolve("org/name").unwrap();
+    assert_eq!(found.files[2].sha256, sha256(&weights()));
+}
+
+#[test]
+fn a_repository_is_followed_to_its_new_name() {
+    let hub = FakeHub::start(Behaviour {
+        renamed: true,
+        ..repository()
+    });
+    let place = Place::new(&hub.endpoint);
+    let found = place.store(false).resolve("org/name").unwrap();
+    assert_eq!(found.files[2].sha256, sha256(&weights()));
+    let cached = format!("hf/hub/models--org--name/blobs/{}", sha256(&weights()));
+    assert!(place.path(&cached).is_file());
+}
+
+/// Other tools find contents, snapshots and what a branch means where they keep them themselves.
+#[cfg(unix)]
+#[test]
+fn the_hugging_face_cache_is_laid_out_as_its_tools_do_it() {
+    let hub = FakeHub::start(repository());
+    let place = Place::new(&hub.endpoint);
+    place.store(false).resolve("org/name").unwrap();
+    let folder = place.path("hf/hub/models--org--name");
+    let points = |name: &str| {
+        let link = folder.join("snapshots").join(COMMIT).join(name);
+        std::fs::read_link(link).unwrap().display().to_string()
+    };
+    let weights = format!("../../blobs/{}", sha256(&weights()));
+    assert_eq!(points("model.safetensors"), weights);
+    assert!(points("1_Pooling/config.json").starts_with("../../../blobs/"));
+    let means = |revision: &str| std::fs::read_to_string(folder.join("refs").join(revision));
+    assert_eq!(means("main").unwrap(), COMMIT);
+    assert_eq!(means(COMMIT).unwrap(), COMMIT);
+    let blobs = std::fs::read_dir(folder.join("blobs")).unwrap();
+    let names = blobs.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(!names.into_iter().any(|name| name.ends_with(".part")));
+}
+
+#[test]
 fn a_download_that_fails_leaves_nothing_that_looks_complete() {
     let hub = FakeHub::start(Behaviour {
         truncated: usize::MAX,

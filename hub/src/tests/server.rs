@@ -21,6 +21,10 @@ pub struct Behaviour {
     pub gated: bool,
     /// This many bodies of large files break off in the middle.
     pub truncated: usize,
+    /// Whole files are sent, whatever part is asked for.
+    pub whole: bool,
+    /// The repository has another name by now, and the old one redirects to it.
+    pub renamed: bool,
 }
 
 /// The commit of every revision.
@@ -100,12 +104,17 @@ fn serve(
         Some(name) => (name, true),
         None => match path
             .strip_prefix("/org/name/resolve/")
+            .or_else(|| path.strip_prefix("/org/new/resolve/"))
             .and_then(|rest| rest.split_once('/'))
         {
             Some((_, name)) => (name, false),
             None => return answer(&mut stream, "404 Not Found", &[], b"", method),
         },
     };
+    if now.renamed && path.starts_with("/org/name/") {
+        let there = [format!("location: {}", path.replace("/name/", "/new/"))];
+        return answer(&mut stream, "307 Temporary Redirect", &there, b"", method);
+    }
     if now.gated {
         let said = ["x-error-message: Access to model org/name is restricted".to_owned()];
         return answer(&mut stream, "401 Unauthorized", &said, b"", method);
@@ -123,7 +132,12 @@ fn serve(
         _ => headers.push(format!("etag: \"{}\"", blob(file))),
     }
     let length = file.content.len();
-    let (from, to) = match range.as_deref().and_then(|range| range.split_once('-')) {
+    let asked = range.as_deref().filter(|_| !now.whole);
+    let status = match asked {
+        Some(_) => "206 Partial Content",
+        None => "200 OK",
+    };
+    let (from, to) = match asked.and_then(|range| range.split_once('-')) {
         Some((from, to)) => (
             from.parse().unwrap_or(0),
             to.parse().map_or(length, |to: usize| to + 1),
@@ -139,15 +153,17 @@ fn serve(
             method,
         );
     }
-    headers.push(format!("content-range: bytes {from}-{}/{length}", to - 1));
+    if asked.is_some() {
+        headers.push(format!("content-range: bytes {from}-{}/{length}", to - 1));
+    }
     let body = &file.content[from..to];
     if file.sha256.is_some() && body.len() > 1 && now.truncated > 0 {
         behaviour.lock().unwrap().truncated -= 1;
-        let head = head("206 Partial Content", &headers, body.len());
+        let head = head(status, &headers, body.len());
         stream.write_all(head.as_bytes())?;
         return stream.write_all(&body[..body.len() / 2]);
     }
-    answer(&mut stream, "206 Partial Content", &headers, body, method)
+    answer(&mut stream, status, &headers, body, method)
 }
 
 fn head(status: &str, headers: &[String], length: usize) -> String {

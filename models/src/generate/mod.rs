@@ -1,7 +1,7 @@
 //! Language models that generate, in batches.
 //!
 //! # How it runs
-//! Each worker thread has sequences, up to [`LANES`] at once and as many as its share of the memory bound
+//! Each worker thread has sequences, up to `SEQUENCES` at once and as many as its share of the memory bound
 //! holds. One pass advances every sequence by a token; a sequence that ends takes the next job at once, whose
 //! prompt joins the same pass. What all prompts begin with is computed and stored once for all
 //! workers and calls. The head runs at the last token of each sequence alone.
@@ -34,7 +34,7 @@ use sequences::Worker;
 pub use sampler::Sampler;
 
 /// Sequences of a worker at most: enough for the weights to be read once for many tokens.
-const LANES: usize = 64;
+const SEQUENCES: usize = 64;
 /// Jobs below which a call is not divided further among workers.
 const JOBS: usize = 16;
 
