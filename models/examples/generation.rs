@@ -1,7 +1,7 @@
 //! Speed of generation, in decoded tokens a second.
 //!
-//! `cargo run --release --example generation -- MODEL LANES NEW THREADS` continues one shared instruction
-//! and a short text of its own per sequence by NEW tokens, LANES at once, three times; MODEL is a directory or
+//! `cargo run --release --example generation -- MODEL SEQUENCES NEW THREADS` continues one shared instruction
+//! and a short text of its own per sequence by NEW tokens, SEQUENCES at once, three times; MODEL is a directory or
 //! a GGUF file. It prints the best of the three, and the same with the cheapest possible choice of a
 //! token, so that the cost of sampling over the whole vocabulary can be read off.
 
@@ -23,7 +23,7 @@ Answer with the new sentence alone.\n\nSentence: {}";
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [model, sequences, new, threads] = &arguments[..] else {
-        return Err(Error::usage("generation MODEL LANES NEW THREADS"));
+        return Err(Error::usage("generation MODEL SEQUENCES NEW THREADS"));
     };
     let number = |text: &String| -> Result<usize> {
         text.parse()

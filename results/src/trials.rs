@@ -4,7 +4,8 @@
 //! Parquet file cannot; when it is done they become `trials.parquet`. The journal is removed last:
 //! whenever a process is killed, one of the two holds all rows.
 
-use crate::{Journal, Row, Rows, Writer, atomic, checksum, journal, parquet};
+use crate::parquet::{self, Rows};
+use crate::{Journal, Row, Writer, atomic, checksum, journal};
 use std::fs;
 use std::path::Path;
 use teda_core::{Error, Result};

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use teda_core::{Choose, Error, Result, Seed, Stream};
 
-use super::{Job, LANES, LocalModel};
+use super::{Job, SEQUENCES, LocalModel};
 use crate::kernel::keys_values::next_room;
 use crate::transformer::attention::Sources;
 use crate::transformer::encoder::check_tokens;
@@ -59,7 +59,7 @@ impl<'a> Worker<'a> {
         };
         let bytes = decoder.shape.bytes(room.0) + source_bytes;
         let count = (model.memory() / bytes)
-            .clamp(1, LANES)
+            .clamp(1, SEQUENCES)
             .min(work.len().max(1));
         let memory = |slots| Memory::new(&decoder.backend, decoder.shape, count * slots);
         Ok(Self {
