@@ -10,7 +10,8 @@ use teda_core::{Attack, Encoder, Error, Learner, Mechanism, Neighbours, Result};
 use teda_datasets::Dataset;
 use teda_results::{Cell, Document};
 
-use crate::audit::config::{AUTO, Attacks, Config, EstimatorChoice, Keep};
+use crate::audit::choices::{AUTO, Attacks, EstimatorChoice};
+use crate::audit::config::{Config, Keep};
 use crate::audit::pairs::Pairs;
 use crate::audit::progress::{Progress, Silent};
 use crate::audit::run::{Control, Ended, Prepared};

@@ -1,5 +1,6 @@
 //! Every mechanism, attack and estimator file says what it is, and every source file has a header.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -84,6 +85,7 @@ fn every_source_file_says_what_it_is_for() {
         "models",
         "hub",
         "server",
+        "plot",
         "results",
         "tests",
     ] {
@@ -132,6 +134,7 @@ fn dependencies_point_one_way() {
         "models",
         "hub",
         "server",
+        "plot",
         "results",
     ] {
         let text = manifest(folder);
@@ -149,10 +152,211 @@ fn dependencies_point_one_way() {
             ("polars", &["results", "datasets"]),
             ("hf-hub", &["hub"]),
             ("reqwest", &["hub", "server"]),
+            ("plotters", &["plot"]),
         ] {
             assert!(
                 homes.contains(&folder) || !text.contains(&format!("\n{library}")),
                 "{library} in {folder}"
+            );
+        }
+    }
+}
+
+/// The source folders of all crates.
+const CRATES: [&str; 10] = [
+    "src",
+    "core/src",
+    "mechanisms/src",
+    "attacks/src",
+    "datasets/src",
+    "models/src",
+    "hub/src",
+    "server/src",
+    "plot/src",
+    "results/src",
+];
+
+/// A file's lines before its tests, without comments.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let code = text.split("#[cfg(test)]").next().unwrap();
+    let lines = code
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or_default());
+    lines.collect::<Vec<&str>>().join("\n")
+}
+
+/// The path of a file's module in its crate.
+fn module(folder: &str, path: &Path) -> Vec<String> {
+    let relative = path.strip_prefix(root().join(folder)).unwrap();
+    let mut parts: Vec<String> = relative
+        .with_extension("")
+        .iter()
+        .map(|part| part.to_string_lossy().into_owned())
+        .collect();
+    if parts.last().is_some_and(|last| last == "mod") {
+        parts.pop();
+    }
+    match parts[..] {
+        [ref only] if only == "lib" || only == "main" => Vec::new(),
+        _ => parts,
+    }
+}
+
+/// The paths that a `use` brings in, `{…}` spelled out.
+fn spelled_out(path: &str) -> Vec<String> {
+    let Some((before, rest)) = path.split_once('{') else {
+        let name = path.split(" as ").next().unwrap_or_default();
+        return vec![name.split_whitespace().collect()];
+    };
+    let inner = rest.trim_end().trim_end_matches('}');
+    let (mut depth, mut items, mut item) = (0, Vec::new(), String::new());
+    for character in inner.chars() {
+        match character {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if character == ',' && depth == 0 {
+            items.push(std::mem::take(&mut item));
+        } else {
+            item.push(character);
+        }
+    }
+    items.push(item);
+    let items = items.iter().filter(|item| !item.trim().is_empty());
+    items
+        .flat_map(|item| spelled_out(&format!("{}{}", before.trim(), item.trim())))
+        .collect()
+}
+
+/// The modules of its own crate that a module names in its `use` lines.
+fn used(modules: &BTreeMap<Vec<String>, PathBuf>, own: &[String]) -> BTreeSet<Vec<String>> {
+    let text = code(&modules[own]);
+    let mut found = BTreeSet::new();
+    for line in text.split("use ").skip(1) {
+        for path in spelled_out(line.split(';').next().unwrap_or_default()) {
+            let mut parts: Vec<String> = path.split("::").map(str::to_owned).collect();
+            let mut base = own.to_vec();
+            match &parts[0][..] {
+                "crate" => base.clear(),
+                "self" => {}
+                "super" => {
+                    while parts.get(1).is_some_and(|part| part == "super") {
+                        parts.remove(0);
+                        base.pop();
+                    }
+                    base.pop();
+                }
+                _ => continue,
+            }
+            base.extend(parts.drain(1..));
+            while !modules.contains_key(&base) {
+                base.pop();
+            }
+            if base != own && !base.is_empty() {
+                found.insert(base);
+            }
+        }
+    }
+    found
+}
+
+fn modules(folder: &str) -> BTreeMap<Vec<String>, PathBuf> {
+    let files = sources(folder).into_iter();
+    files.map(|path| (module(folder, &path), path)).collect()
+}
+
+/// What a file is made of is understood before the file is: no two files need each other.
+#[test]
+fn no_files_use_each_other_in_a_circle() {
+    for folder in CRATES {
+        let modules = modules(folder);
+        let mut uses: BTreeMap<Vec<String>, BTreeSet<Vec<String>>> = modules
+            .keys()
+            .map(|module| (module.clone(), used(&modules, module)))
+            .collect();
+        // What uses nothing that is left is in no circle.
+        while let Some(free) = uses
+            .iter()
+            .find(|(_, used)| used.is_empty())
+            .map(|(module, _)| module.clone())
+        {
+            uses.remove(&free);
+            for used in uses.values_mut() {
+                used.remove(&free);
+            }
+        }
+        assert!(
+            uses.is_empty(),
+            "{folder}: in a circle, or before one: {uses:?}"
+        );
+    }
+}
+
+/// Data flows forward: command line → selftest → report → audit → models.
+#[test]
+fn rooms_use_those_that_come_before_them() {
+    let allowed: BTreeMap<&str, &[&str]> = [
+        ("models", &[][..]),
+        ("audit", &["models"]),
+        ("report", &["audit", "models"]),
+        ("builder", &["audit", "models", "report"]),
+        ("selftest", &["audit", "builder"]),
+        // The binary is a crate of its own, and knows the library from outside.
+        ("cli", &[]),
+    ]
+    .into();
+    let modules = modules("src");
+    for module in modules.keys().filter(|module| !module.is_empty()) {
+        for used in used(&modules, module) {
+            let (room, other) = (&module[0], &used[0]);
+            let allowed = allowed
+                .get(&room[..])
+                .unwrap_or_else(|| panic!("no room {room}"));
+            assert!(
+                room == other || allowed.contains(&&other[..]),
+                "{module:?} uses {used:?}"
+            );
+        }
+    }
+}
+
+/// A library prints nothing and ends nothing. What weights are fetched is told while it is done.
+#[test]
+fn only_the_command_line_prints_and_exits() {
+    for folder in CRATES {
+        for file in sources(folder) {
+            let shown = file.strip_prefix(root()).unwrap().display().to_string();
+            let shown = shown.replace('\\', "/");
+            if shown.starts_with("src/cli")
+                || shown == "hub/src/progress.rs"
+                || shown.contains("/tests/")
+            {
+                continue;
+            }
+            for word in [
+                "println!",
+                "print!",
+                "process::exit",
+                "set_handler",
+                "build_global",
+            ] {
+                assert!(!code(&file).contains(word), "{shown}: {word}");
+            }
+        }
+    }
+}
+
+#[test]
+fn files_stay_short() {
+    for folder in CRATES {
+        for file in sources(folder) {
+            let lines = code(&file).lines().count();
+            assert!(
+                lines <= 500,
+                "{}: {lines} lines without its tests",
+                file.display()
             );
         }
     }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use teda_core::{Attack, Error, Learner, Result};
 
-use crate::registry::{Build, Context, Entry, entry};
+use crate::entry::{Build, Context, Entry};
+use crate::registry::entry;
 
 /// An attack with its options.
 #[derive(Clone)]

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use ndarray::Array2;
 use teda_core::{Answer, Attack, Encoder, Observation, Result};
 
-use crate::registry::{Build, Context, Entry};
+use crate::entry::{Build, Context, Entry};
 
 pub const ENTRY: Entry = Entry {
     name: "embedding",

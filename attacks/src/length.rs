@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use teda_core::{Answer, Attack, Observation, Result, TokenMap};
 
-use crate::registry::{Build, Context, Entry};
+use crate::entry::{Build, Context, Entry};
 
 pub const ENTRY: Entry = Entry {
     name: "length",

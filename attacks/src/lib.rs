@@ -2,6 +2,7 @@
 
 mod choice;
 mod embedding;
+mod entry;
 mod learned;
 mod length;
 mod likelihood_ratio;
@@ -14,5 +15,5 @@ mod text;
 mod toy;
 
 pub use choice::{Built, Choice};
+pub use entry::{Build, Context, Entry};
 pub use llm::Judge;
-pub use registry::{Build, Context, Entry};

@@ -22,7 +22,7 @@
 
 use teda_core::{Answer, Attack, Observation, Result};
 
-use crate::registry::{Build, Entry};
+use crate::entry::{Build, Entry};
 
 pub const ENTRY: Entry = Entry {
     name: "likelihood-ratio",

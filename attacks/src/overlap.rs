@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use teda_core::{Answer, Attack, Observation, Result};
 
-use crate::registry::{Build, Context, Entry};
+use crate::entry::{Build, Context, Entry};
 use crate::text::{Grams, Rarity, distinct, shared, words};
 
 pub const ENTRY: Entry = Entry {

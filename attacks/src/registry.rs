@@ -1,60 +1,9 @@
 //! The attacks by name. Adding one is one file and one line in [`ALL`].
 
-use std::sync::Arc;
+use teda_core::{Error, Result};
 
-use ndarray::Array2;
-use teda_core::{Attack, Encoder, Error, Learner, Result, TokenMap};
-
-use crate::llm::Judge;
+use crate::entry::Entry;
 use crate::{embedding, learned, length, likelihood_ratio, llm, overlap, random};
-
-/// What attacks are built from.
-#[derive(Clone)]
-pub struct Context {
-    /// The audit's texts, which candidates are among.
-    pub texts: Arc<[String]>,
-    /// The adversary's sentence encoder.
-    pub encoder: Arc<dyn Encoder>,
-    /// Its vectors of the audit's texts, `[texts × dimension]`, norm 1 or 0.
-    pub vectors: Arc<Array2<f32>>,
-    /// The public token map: the pieces that texts are counted and compared by.
-    pub tokens: Arc<dyn TokenMap>,
-    /// The adversary's language model, where an attack of the run needs one.
-    pub judge: Option<Judge>,
-}
-
-/// How an attack comes to its scores.
-#[derive(Clone, Copy)]
-pub enum Build {
-    /// From what it knows beforehand.
-    Scores(fn(&Context) -> Result<Box<dyn Attack>>),
-    /// From the first trials of a series, which are not counted.
-    Learns(fn(&Context) -> Result<Box<dyn Learner>>),
-}
-
-/// An attack's line in the registry.
-pub struct Entry {
-    /// Name on the command line.
-    pub name: &'static str,
-    /// What it does, in one line.
-    pub summary: &'static str,
-    /// Paper and section, or where a control comes from.
-    pub source: &'static str,
-    /// Whether it needs a judge.
-    pub judge: bool,
-    /// Whether it needs the mechanism's own likelihoods ([`teda_core::Observation::log_likelihoods`]).
-    pub likelihoods: bool,
-    /// Builds an instance.
-    pub build: Build,
-}
-
-impl Entry {
-    /// Whether it learns from the first trials of a series, and judges once all are there.
-    #[must_use]
-    pub fn learns(&self) -> bool {
-        matches!(self.build, Build::Learns(_))
-    }
-}
 
 /// Every attack, in the order in which they are listed.
 pub const ALL: &[&Entry] = &[

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ndarray::{Array2, ArrayView2};
 use teda_core::{Encoder, Observation, Result, Seed, TokenMap};
 
-use crate::registry::Context;
+use crate::entry::Context;
 use crate::text::hash;
 
 const TOKENS: usize = 512;

@@ -11,7 +11,7 @@ use teda_models::builtin;
 
 const SAMPLING: Sampling = Sampling {
     temperature: 1.0,
-    longest: 64,
+    max_new_tokens: 64,
 };
 
 fn main() -> Result<()> {

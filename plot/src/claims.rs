@@ -7,7 +7,7 @@ use plotters::style::RGBColor;
 
 use super::axis::{Axis, number};
 use super::canvas;
-use super::figure::Series;
+use super::series::Series;
 use super::style::{REFERENCE, Style};
 
 /// Pieces of a line that are less wide are not drawn.

@@ -4,11 +4,11 @@ use super::axis::{self, Axis, Tick};
 use super::canvas;
 use super::claims::{self, Claim};
 use super::curve::{Curve, Level, Place};
-use super::figure::{Options, Point, Series};
 use super::font;
 use super::labels::{self, Label};
 use super::legend::{Legend, Sample};
 use super::nested;
+use super::series::{Options, Point, Series};
 use super::sign::{FAILED, Sign};
 use super::style::{
     AXIS_TITLE, FINDING_LINE, MARGIN, MARKER, MUTED, SIZE, SMALL, SUBTITLE, Style, TITLE,

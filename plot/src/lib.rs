@@ -11,7 +11,9 @@ mod layout;
 mod legend;
 mod nested;
 mod paint;
+mod series;
 mod sign;
 mod style;
 
-pub use figure::{Options, Point, Series, draw};
+pub use figure::draw;
+pub use series::{Options, Point, Series};

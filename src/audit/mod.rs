@@ -1,6 +1,7 @@
 //! From a configuration to counted trials: candidate set, secret → release → scores → guess → count.
 
 pub mod attacks_on_rows;
+pub mod choices;
 pub mod config;
 pub mod corpus;
 pub mod counting;
@@ -9,8 +10,10 @@ mod enumerated;
 pub mod pairs;
 pub mod plan;
 pub mod progress;
+mod records;
 pub mod run;
 pub mod series;
+pub mod simulation;
 pub mod source;
 pub mod stopping;
 pub mod trial;

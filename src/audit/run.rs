@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime};
 
 use rayon::prelude::*;
 use teda_attacks::{Built, Choice};
-use teda_core::{Attack, Error, Learner, Mechanism, Result, Seed};
+use teda_core::{Attack, Error, Learner, Mechanism, Result};
 use teda_datasets::Dataset;
 use teda_results::{
     CellPlan, DatasetRecord, Journal, Manifest, Row, RunDir, Status, rfc3339_utc, run_name, texts,
@@ -20,6 +20,7 @@ use crate::audit::counting::Count;
 use crate::audit::driver::{Driver, RowSink, State, journalled_cells};
 use crate::audit::plan::{Plan, recorded};
 use crate::audit::progress::Progress;
+use crate::audit::records::{cell_plans, dataset_record};
 use crate::audit::series::{Series, Sets};
 use crate::audit::trial;
 use crate::models::{self, Access, Models};
@@ -307,7 +308,7 @@ impl Prepared {
     }
 
     /// The attacks that guess with the trials, `[series][attack]`; one that sees nothing where there are none.
-    fn attacks(&self) -> Result<Vec<Vec<Arc<dyn Attack>>>> {
+    pub(super) fn attacks(&self) -> Result<Vec<Vec<Arc<dyn Attack>>>> {
         let contexts = self.contexts();
         let build = |series: &Series| {
             let mut attacks: Vec<Arc<dyn Attack>> = Vec::new();
@@ -362,39 +363,6 @@ impl Prepared {
             }
         }
         records
-    }
-}
-
-/// Many audits of one series, each under a seed of its own: what shows how often a bound is wrong.
-pub struct Simulation<'a> {
-    /// The series.
-    pub series: &'a Series,
-    /// Its texts.
-    pub corpus: &'a Corpus,
-    attacks: Vec<Arc<dyn Attack>>,
-}
-
-impl Prepared {
-    /// Simulations of the first series, judged by the attacks that guess with the trials.
-    ///
-    /// # Errors
-    /// Where an attack cannot be built.
-    pub fn simulation(&self) -> Result<Simulation<'_>> {
-        Ok(Simulation {
-            series: &self.plan.series[0],
-            corpus: &self.plan.corpora[self.plan.series[0].corpus],
-            attacks: self.attacks()?.swap_remove(0),
-        })
-    }
-}
-
-impl Simulation<'_> {
-    /// The trials of one audit.
-    ///
-    /// # Errors
-    /// As [`trial::run`].
-    pub fn audit(&self, trials: u64, seed: Seed) -> Result<Vec<trial::Trial>> {
-        trial::run_from(self.series, self.corpus, &self.attacks, seed, 0..trials)
     }
 }
 
@@ -467,51 +435,4 @@ pub fn resume(directory: &Path, access: &Access, control: &Control<'_>) -> Resul
         Keep::Counts => None,
     };
     prepared.go_on(locked, manifest, journal, state, control)
-}
-
-fn dataset_record(dataset: &Dataset) -> DatasetRecord {
-    DatasetRecord {
-        name: dataset.name.clone(),
-        sha256: dataset.sha256.clone(),
-        texts: dataset.texts.len() as u64,
-        rows: dataset.rows as u64,
-        merged: dataset.merged as u64,
-        empty: dataset.empty as u64,
-        licence: dataset.licence.unwrap_or("the user's own data").to_owned(),
-    }
-}
-
-/// The cells of a plan as the manifest keeps them, in their order.
-fn cell_plans(config: &Config, plan: &Plan) -> Result<Vec<CellPlan>> {
-    let plans = |(number, series): (u32, &Series)| {
-        let cell = |attack: &Choice| {
-            Ok(CellPlan {
-                dataset: plan.corpora[series.corpus].dataset.name.clone(),
-                mechanism: series.name.clone(),
-                epsilon: series.epsilon,
-                epsilon_unit: series.unit,
-                neighbours: config.neighbours,
-                k: series.k as u32,
-                lambda: series.lambda,
-                attack: attack.to_string(),
-                trials: config.trials,
-                alpha: config.alpha,
-                delta: config.delta,
-                estimator: config.estimator.of(config.until, attack).to_owned(),
-                guarantee: series.mechanism.guarantee(),
-                claimed_epsilon: series.claim.map(|claim| claim.epsilon),
-                claimed_delta: series.claim.map(|claim| claim.delta),
-                gaussian: series.mechanism.is_gaussian(),
-                texts: Some(series.corpus as u32),
-                series: Some(number),
-                seed: Some(series.seed.to_text()),
-                trained: config.learnable(attack)?,
-                explored: config.pairs.explores(config.trials)?,
-                signs: Vec::new(),
-            })
-        };
-        series.attacks.iter().map(cell).collect::<Result<Vec<_>>>()
-    };
-    let cells: Vec<Vec<CellPlan>> = (0..).zip(&plan.series).map(plans).collect::<Result<_>>()?;
-    Ok(cells.into_iter().flatten().collect())
 }

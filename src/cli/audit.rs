@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use teda::audit::config::{AUTO, Attacks, Config, EstimatorChoice, Keep};
+use teda::audit::choices::{AUTO, Attacks, EstimatorChoice};
+use teda::audit::config::{Config, Keep};
 use teda::audit::pairs::Pairs;
 use teda::audit::plan::recorded;
 use teda::audit::progress::Progress;

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use clap::Args;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use teda::audit::config::{AUTO, Attacks, Config, EstimatorChoice, Keep};
+use teda::audit::choices::{AUTO, Attacks, EstimatorChoice};
+use teda::audit::config::{Config, Keep};
 use teda::audit::pairs::Pairs;
 use teda::audit::progress::Progress;
 use teda::audit::run::Control;

@@ -10,7 +10,7 @@ use teda_results::{CellPlan, Manifest, Writer, guesses};
 use super::Outcome;
 use super::flags::{AccessArguments, SpeedArguments};
 use super::output::{self, Format, print, warn};
-use teda::audit::config::{Attacks, EstimatorChoice};
+use teda::audit::choices::{Attacks, EstimatorChoice};
 use teda::audit::counting;
 use teda::report::finish;
 use teda::report::finished_run::{self, FinishedRun};

@@ -2,9 +2,10 @@
 
 use teda_core::estimator::{self, Assurance};
 use teda_core::stats::binomial;
-use teda_core::{Neighbours, Sign, Unit, Verdict};
+use teda_core::{Neighbours, Sign, Verdict};
 use teda_results::Cell;
 
+use crate::report::mechanism::name;
 use crate::report::warnings;
 
 /// One sentence on a cell: what was shown, at which confidence, and how it compares with the claim.
@@ -179,19 +180,6 @@ pub fn signs(cell: &Cell, most: usize) -> Option<String> {
     (!signs.is_empty()).then(|| format!("{} goes by: {}.", cell.attack, signs.join("; ")))
 }
 
-/// The mechanism with its nominal ε.
-#[must_use]
-pub fn name(cell: &Cell) -> String {
-    let at = cell.epsilon.map(|epsilon| {
-        let per = match cell.epsilon_unit {
-            None | Some(Unit::Text) => String::new(),
-            Some(unit) => format!(" per {unit}"),
-        };
-        format!(" (nominal ε = {epsilon}{per})")
-    });
-    cell.mechanism.clone() + &at.unwrap_or_default()
-}
-
 /// At most four significant digits, rounded down: a bound is never said to be more than it is.
 fn number(value: f64) -> String {
     if value.is_infinite() {
@@ -206,6 +194,8 @@ fn number(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use teda_core::Unit;
+
     use super::*;
 
     fn cell(empirical: f64, claim: Option<f64>, verdict: Verdict) -> Cell {
@@ -294,7 +284,7 @@ mod tests {
                 witness_texts: texts.iter().map(|text| (*text).to_owned()).collect(),
                 ..cell(1.5, Some(2.0), Verdict::Consistent)
             };
-            of(&cell, Verdict::Consistent)
+            of(&cell)
         };
         assert!(
             say(&["play jazz", "was läuft"]).contains(" between \"play jazz\" and \"was läuft\", ")
@@ -321,7 +311,7 @@ mod tests {
                 estimator: estimator.into(),
                 ..cell(1.5, Some(2.0), Verdict::Consistent)
             };
-            of(&cell, Verdict::Consistent)
+            of(&cell)
         };
         assert!(say("abstain").starts_with("at 99 % confidence krr"));
         assert!(say("certificate").starts_with("for certain krr"));

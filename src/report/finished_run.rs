@@ -7,7 +7,8 @@ use teda_core::estimator::{Needs, named};
 use teda_core::{Error, Result};
 use teda_results::{Cell, CellPlan, Document, Manifest, Row, Status, guesses, texts, trials};
 
-use crate::audit::config::{Config, EstimatorChoice, Keep};
+use crate::audit::choices::EstimatorChoice;
+use crate::audit::config::{Config, Keep};
 use crate::audit::counting::{self, Count, Counted};
 use crate::audit::plan::refuse_ungaussian;
 use crate::audit::stopping::ANYTIME;

@@ -6,6 +6,7 @@ pub mod explanation;
 pub mod finish;
 pub mod finished_run;
 mod judge;
+mod mechanism;
 pub mod merge;
 pub mod rejudge;
 pub mod table;

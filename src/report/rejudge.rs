@@ -11,7 +11,8 @@ use teda_core::{Error, Result};
 use teda_results::{Cell, CellPlan, Manifest, Writer, trials};
 
 use crate::audit::attacks_on_rows::{self, Put};
-use crate::audit::config::{Attacks, Config, EstimatorChoice, Keep};
+use crate::audit::choices::{Attacks, EstimatorChoice};
+use crate::audit::config::{Config, Keep};
 use crate::audit::corpus::{Corpus, embed};
 use crate::audit::counting::Counted;
 use crate::audit::plan::refuse_ungaussian;

@@ -6,6 +6,7 @@ use teda_results::Cell;
 use crate::audit::variety;
 use crate::report::columns::{lines, table};
 use crate::report::explanation;
+use crate::report::mechanism::name;
 
 /// One line a cell, and what the columns mean. The same bytes for the same cells.
 #[must_use]
@@ -68,7 +69,7 @@ fn other_failures(cells: &[Cell]) -> String {
             if failed > 0 {
                 notes += &format!(
                     "\n{}, {} attack, λ = {}, k = {}: {failed} of {} trials {what}",
-                    explanation::name(cell),
+                    name(cell),
                     cell.attack,
                     cell.lambda,
                     cell.k,

@@ -3,7 +3,7 @@
 use teda_core::Cause;
 use teda_results::Cell;
 
-use crate::report::explanation;
+use crate::report::mechanism::name;
 
 /// The share of a cell's trials from which on failures are worth a warning.
 const NOTICEABLE: f64 = 0.01;
@@ -46,7 +46,7 @@ pub fn lines(cells: &[Cell]) -> Vec<String> {
         (!failures.is_empty()).then(|| {
             format!(
                 "warning: {}, {} attack: {}",
-                explanation::name(cell),
+                name(cell),
                 cell.attack,
                 failures.join("; ")
             )

@@ -6,7 +6,7 @@ use teda_core::{ConfusionMatrix, Result, Seed};
 
 use super::subject::guesses_with_its_coins;
 use super::{Check, Size, Subject, bound};
-use crate::audit::run::Simulation;
+use crate::audit::simulation::Simulation;
 use crate::audit::trial::Trial;
 
 /// Audits of a bug: it shows in most of them.

@@ -2,7 +2,8 @@
 
 use teda_core::{Query, Result, Role, Seed};
 
-use crate::audit::run::{Prepared, Simulation};
+use crate::audit::run::Prepared;
+use crate::audit::simulation::Simulation;
 use crate::audit::trial::Trial;
 use crate::builder::Audit;
 

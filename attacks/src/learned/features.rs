@@ -11,7 +11,7 @@ use super::places::Places;
 use super::profile::Profile;
 use super::sheet::{Name, Sheet};
 use super::{lengths, letters, style, wording};
-use crate::registry::Context;
+use crate::entry::Context;
 use crate::text::Rarity;
 
 /// What comparisons are made by.

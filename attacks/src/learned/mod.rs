@@ -61,7 +61,7 @@ use self::logit::Choices;
 use self::model::Model;
 use self::seen::Seen;
 use self::telling::Telling;
-use crate::registry::{Build, Context, Entry};
+use crate::entry::{Build, Context, Entry};
 
 pub const ENTRY: Entry = Entry {
     name: "learned",

@@ -3,7 +3,7 @@
 use teda_core::{Example, Fitted, Learner, Observation, Seed, Stream};
 
 use super::Learned;
-use crate::registry::Context;
+use crate::entry::Context;
 use crate::toy;
 
 /// Words that texts are made of.

@@ -39,7 +39,7 @@ use std::sync::Arc;
 
 use teda_core::{Attack, Error, Scorer, TextGenerator};
 
-use crate::registry::{Build, Context, Entry};
+use crate::entry::{Build, Context, Entry};
 use ask::{Ask, Seen};
 use likelihood::Likelihood;
 

@@ -346,10 +346,10 @@ mod tests {
         let decided = (0..4_000)
             .filter(|run| {
                 let mut stream = Seed::root(43).at(*run).stream();
-                let mut robbins = Anytime::new(Level::new(0.1).unwrap());
+                let mut watched = Anytime::new(Level::new(0.1).unwrap());
                 (0..43).any(|_| {
-                    rate.observe(stream.uniform() < truth);
-                    rate.refutes(2, 1.0, 0.0)
+                    watched.observe(stream.uniform() < truth);
+                    watched.refutes(2, 1.0, 0.0)
                 })
             })
             .count();

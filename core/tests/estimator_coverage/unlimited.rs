@@ -58,14 +58,14 @@ fn wagers_refute_the_true_mean_no_more_often_than_they_may() {
 fn peaks(truth: Probability, seed: Seed, trials: u64) -> (f64, f64) {
     let mut stream = seed.stream();
     let level = levels()[0];
-    let mut robbins = Anytime::new(level);
+    let mut watched = Anytime::new(level);
     let (mut lower, mut upper) = (0.0_f64, 0.0_f64);
     for _ in 0..trials {
-        robbins.observe(stream.uniform() < truth.p);
-        let (s, t) = (robbins.successes(), robbins.trials());
+        watched.observe(stream.uniform() < truth.p);
+        let (s, t) = (watched.successes(), watched.trials());
         // The evidence is positive on the side of the truth on which the rate is.
         if s as f64 >= truth.p * t as f64 {
-            lower = lower.max(robbins.ln_evidence(truth));
+            lower = lower.max(watched.ln_evidence(truth));
         } else {
             let failures = Anytime::from_counts(level, t - s, t);
             upper = upper.max(failures.ln_evidence(truth.complement()));
@@ -77,7 +77,7 @@ fn peaks(truth: Probability, seed: Seed, trials: u64) -> (f64, f64) {
 /// A look after each of 400 trials. The tail of 0.05 is there to be compared with others: a limit for
 /// one look would fail there in a third of the audits.
 #[test]
-fn robbins_covers_under_a_look_after_every_trial() {
+fn anytime_covers_under_a_look_after_every_trial() {
     for (k, epsilon) in [(2, 0.0), (2, 1.0), (4, 3.0)] {
         let truth = success_limit(k, epsilon, 0.0);
         let found: Vec<(f64, f64)> = (0..AUDITS)
@@ -101,13 +101,13 @@ fn refuting_is_exactly_crossing_the_evidence() {
     let truth = success_limit(4, 2.0, 0.0);
     for level in levels() {
         let seen = false_claims("refutes", 200, |seed| {
-            let mut robbins = Anytime::new(level);
+            let mut watched = Anytime::new(level);
             Law::RandomisedResponse { k: 4, epsilon: 2.0 }
                 .trials(seed, 300)
                 .any(|trial| {
-                    robbins.observe(trial.right());
-                    let crossed = robbins.ln_evidence(truth) >= -level.tail().ln() + 1e-8;
-                    assert_eq!(robbins.refutes(4, 2.0, 0.0), crossed);
+                    watched.observe(trial.right());
+                    let crossed = watched.ln_evidence(truth) >= -level.tail().ln() + 1e-8;
+                    assert_eq!(watched.refutes(4, 2.0, 0.0), crossed);
                     crossed
                 })
         });

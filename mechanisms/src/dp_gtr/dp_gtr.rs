@@ -35,8 +35,8 @@
 use std::sync::Arc;
 
 use teda_core::{
-    Beyond, Error, Guarantee, Sequence, LanguageModel, MaxNewTokens, Mechanism, Parameter, Prompt, Query,
-    Release, Result, Seed, Settings, Stream, TokenMap, Unit,
+    Beyond, Error, Guarantee, LanguageModel, MaxNewTokens, Mechanism, Parameter, Prompt, Query,
+    Release, Result, Seed, Sequence, Settings, Stream, TokenMap, Unit,
 };
 
 use super::joint_exponential;
@@ -138,7 +138,8 @@ const PARAMETERS: &[Parameter] = &[
         48,
         [1, 100_000],
         "tokens of the new text at most",
-    ).formerly("longest"),
+    )
+    .formerly("longest"),
 ];
 
 const PRESETS: &[Preset] = &[

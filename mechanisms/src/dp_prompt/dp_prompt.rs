@@ -46,9 +46,9 @@ use std::f64::consts::LN_2;
 use std::sync::Arc;
 
 use teda_core::{
-    Answer, Basis, Beyond, Error, Followed, Guarantee, Sequence, LanguageModel, Likelihood, MaxNewTokens,
-    Mechanism, Neighbours, Parameter, Prompt, Query, Release, Result, Settings, Stream, Unit,
-    ln_softmax_over,
+    Answer, Basis, Beyond, Error, Followed, Guarantee, LanguageModel, Likelihood, MaxNewTokens,
+    Mechanism, Neighbours, Parameter, Prompt, Query, Release, Result, Sequence, Settings, Stream,
+    Unit, ln_softmax_over,
 };
 
 use crate::entry::{Context, Entry, Preset, Rewriter};
@@ -275,7 +275,9 @@ impl Mechanism for DpPrompt {
 
     /// The tokens that a rewrite of `text` has at most.
     fn units(&self, text: &str) -> Option<u64> {
-        self.max_new_tokens(text).ok().map(|max_new_tokens| max_new_tokens as u64)
+        self.max_new_tokens(text)
+            .ok()
+            .map(|max_new_tokens| max_new_tokens as u64)
     }
 
     fn likelihood(&self) -> Option<&dyn Likelihood> {
@@ -283,7 +285,8 @@ impl Mechanism for DpPrompt {
     }
 
     fn beyond_window(&self, texts: &[&str]) -> Result<Option<Beyond>> {
-        self.model.beyond_window(&self.prompt, texts, self.max_new_tokens)
+        self.model
+            .beyond_window(&self.prompt, texts, self.max_new_tokens)
     }
 
     fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {

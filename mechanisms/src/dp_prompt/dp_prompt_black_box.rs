@@ -43,7 +43,13 @@ const PARAMETERS: &[Parameter] = &[
         [1e-6, 1e6],
         "Δ in T = 2Δ/ε; flan-t5-base's when nothing is set",
     ),
-    Parameter::whole("max_new_tokens", 48, [1, 100_000], "tokens of a rewrite at most").formerly("longest"),
+    Parameter::whole(
+        "max_new_tokens",
+        48,
+        [1, 100_000],
+        "tokens of a rewrite at most",
+    )
+    .formerly("longest"),
     dp_prompt::PROMPT,
 ];
 

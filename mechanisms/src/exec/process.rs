@@ -100,7 +100,7 @@ impl Process {
         self.pending.clear();
         let mut lines = Vec::new();
         for (question, id) in group.zip(self.first..) {
-            protocol::write(&question, id, epsilon, &mut lines);
+            protocol::write(&question.line(id, epsilon), &mut lines);
             self.pending.push(true);
         }
         self.left = self.pending.len();

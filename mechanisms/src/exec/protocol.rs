@@ -7,8 +7,6 @@ use serde_json::Value;
 use serde_json::ser::{Formatter, Serializer};
 use teda_core::Seed;
 
-use super::question::Question;
-
 /// Bytes of an answer's line at most.
 pub const LONGEST: usize = 10_000_000;
 
@@ -28,11 +26,9 @@ pub struct Line<'a> {
     pub seed: u64,
 }
 
-/// Appends the line of `question`.
-pub fn write(question: &impl Question, id: u64, epsilon: Option<f64>, lines: &mut Vec<u8>) {
-    question
-        .line(id, epsilon)
-        .serialize(&mut Serializer::with_formatter(&mut *lines, Ascii))
+/// Appends a line.
+pub fn write(line: &Line<'_>, lines: &mut Vec<u8>) {
+    line.serialize(&mut Serializer::with_formatter(&mut *lines, Ascii))
         .expect("strings and numbers are JSON, and memory takes all bytes");
     lines.push(b'\n');
 }
@@ -122,12 +118,13 @@ pub fn presentable(bytes: &[u8]) -> String {
 mod tests {
     use teda_core::Query;
 
+    use super::super::question::Question;
     use super::*;
 
     fn line(text: &str, epsilon: Option<f64>) -> String {
         let seed = Seed::root(5);
         let mut lines = Vec::new();
-        write(&Query { text, seed }, 7, epsilon, &mut lines);
+        write(&Query { text, seed }.line(7, epsilon), &mut lines);
         String::from_utf8(lines).unwrap()
     }
 

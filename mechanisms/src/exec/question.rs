@@ -102,12 +102,12 @@ mod tests {
     #[test]
     fn a_scoring_query_is_another_with_a_release() {
         let mut lines = Vec::new();
-        protocol::write(&("b", "a"), 4, Some(0.5), &mut lines);
+        protocol::write(&("b", "a").line(4, Some(0.5)), &mut lines);
         let query = Query {
             text: "a",
             seed: Seed::root(5),
         };
-        protocol::write(&query, 5, None, &mut lines);
+        protocol::write(&query.line(5, None), &mut lines);
         let seed = protocol::number(&Seed::root(5));
         let expected = format!(
             "{{\"id\":4,\"text\":\"a\",\"release\":\"b\",\"epsilon\":0.5,\"seed\":0}}\n\

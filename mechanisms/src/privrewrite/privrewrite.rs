@@ -99,7 +99,8 @@ const PARAMETERS: &[Parameter] = &[
         48,
         [1, 4096],
         "tokens of a rewrite at most, where the rewriter generates tokens; costs no privacy",
-    ).formerly("longest"),
+    )
+    .formerly("longest"),
 ];
 
 /// The paper's number of candidates.
@@ -334,7 +335,7 @@ mod tests {
     use proptest::prelude::*;
     use statrs::distribution::{ChiSquared, ContinuousCDF};
     use teda_core::estimator::{Level, baseline};
-    use teda_core::{Privacy, Seed, ConfusionMatrix, Verdict};
+    use teda_core::{ConfusionMatrix, Privacy, Seed, Verdict};
 
     use super::*;
     use crate::testing::{statistics, toy};

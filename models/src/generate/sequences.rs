@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use teda_core::{Choose, Error, Result, Seed, Stream};
 
-use super::{Job, SEQUENCES, LocalModel};
+use super::{Job, LocalModel, SEQUENCES};
 use crate::kernel::keys_values::next_room;
 use crate::transformer::attention::Sources;
 use crate::transformer::encoder::check_tokens;

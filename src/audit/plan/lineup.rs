@@ -8,7 +8,8 @@
 use teda_attacks::Choice;
 use teda_core::{Likelihood, Mechanism, Result};
 
-use crate::audit::config::{Attacks, Config, Keep};
+use crate::audit::choices::Attacks;
+use crate::audit::config::{Config, Keep};
 use crate::audit::pairs::Pairs;
 use crate::audit::source::Source;
 use crate::audit::stopping::Until;

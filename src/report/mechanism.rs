@@ -1,0 +1,17 @@
+//! What sentences call a mechanism.
+
+use teda_core::Unit;
+use teda_results::Cell;
+
+/// The mechanism with its nominal ε.
+#[must_use]
+pub fn name(cell: &Cell) -> String {
+    let at = cell.epsilon.map(|epsilon| {
+        let per = match cell.epsilon_unit {
+            None | Some(Unit::Text) => String::new(),
+            Some(unit) => format!(" per {unit}"),
+        };
+        format!(" (nominal ε = {epsilon}{per})")
+    });
+    cell.mechanism.clone() + &at.unwrap_or_default()
+}
