@@ -55,7 +55,13 @@ impl Audit {
     /// An audit of a mechanism by name: one of the registry, or `exec:COMMAND`.
     #[must_use]
     pub fn of(name: &str) -> Self {
-        Self::from_source(Source::parse(name))
+        let source = Source::parse(name).and_then(|source| match source.recorded() {
+            None => Ok(source),
+            Some(_) => Err(Error::usage(
+                "recorded releases are audited by the command: teda audit --releases FILE",
+            )),
+        });
+        Self::from_source(source)
     }
 
     fn from_source(source: Result<Source>) -> Self {
@@ -170,13 +176,13 @@ impl Audit {
         })
     }
 
-    /// One more attack, of this program.
+    /// An attack of this program, beside those that [`Self::attacks`] names; alone, where it names none.
     #[must_use]
     pub fn attack(self, name: &str, attack: impl Attack + 'static) -> Self {
         self.own_attack(name, Built::Scores(Arc::new(attack)))
     }
 
-    /// One more attack, of this program, that learns from the first trials.
+    /// The same of an attack that learns from the first trials.
     #[must_use]
     pub fn learner(self, name: &str, attack: impl Learner + 'static) -> Self {
         self.own_attack(name, Built::Learns(Arc::new(attack)))
@@ -342,14 +348,14 @@ impl Audit {
             progress: &*progress,
         };
         let Some(out) = &out else {
-            let Some((cells, rows, trials)) = prepared.in_memory(&control)? else {
+            let Some(made) = prepared.in_memory(&control)? else {
                 return Err(Error::failed(
                     "the audit was stopped before its last trial: nothing of it is kept",
                 ));
             };
             return Ok(Report {
                 directory: None,
-                cells: finish::in_memory(cells, rows, trials)?,
+                cells: finish::in_memory(made)?,
             });
         };
         match prepared.begin(Some(out), &control)? {

@@ -54,8 +54,9 @@
 //!
 //! # Rooms
 //! Data flows from [`audit`] (candidates, releases, guesses, counts) to [`report`] (bounds, verdicts, sentences,
-//! curves). The library prints nothing, ends nothing and keeps no state of its own: whoever calls it gives it a flag to
-//! stop by, somebody to tell how it goes on, and threads.
+//! curves). The library prints nothing (but the progress of downloads, unless [`models::Access`] is quiet, as it is by
+//! default), ends nothing and keeps no state of its own: whoever calls it gives it a flag to stop by, somebody to tell
+//! how it goes on, and threads.
 
 pub mod audit;
 mod builder;

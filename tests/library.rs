@@ -188,6 +188,7 @@ fn of_two_audits_at_once_one_is_stopped_and_the_other_untouched() {
 fn wrong_names_are_told_when_it_is_run() {
     for audit in [
         Audit::of("kr"),
+        Audit::of("releases:x.csv"),
         audit().attacks(["lerned"]),
         audit().estimator("tedaa"),
         audit().epsilons([1.0]),

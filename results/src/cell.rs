@@ -170,7 +170,7 @@ impl Cell {
             empirical_epsilon: 0.4,
             ceiling: 7.5427,
             claimed_epsilon: Some(2.0),
-            verdict: "consistent".into(),
+            verdict: Verdict::Consistent,
             witness: None,
             witness_texts: Vec::new(),
             explanation: "it holds".into(),

@@ -58,6 +58,16 @@ pub struct Made {
     pub trials: Trials,
 }
 
+/// A run whose trials are all made, and kept nowhere but here.
+pub struct InMemory {
+    /// Its cells.
+    pub cells: Vec<CellPlan>,
+    /// Its rows, where an attack learns from them.
+    pub rows: Vec<Row>,
+    /// What they amount to.
+    pub trials: Trials,
+}
+
 /// Trials that are made and counted, but for those attacks that learn.
 pub struct Trials {
     /// One a cell.
@@ -189,10 +199,7 @@ impl Prepared {
     ///
     /// # Errors
     /// Failed, where a mechanism, an attack or a model fails.
-    pub fn in_memory(
-        &self,
-        control: &Control<'_>,
-    ) -> Result<Option<(Vec<CellPlan>, Vec<Row>, Trials)>> {
+    pub fn in_memory(&self, control: &Control<'_>) -> Result<Option<InMemory>> {
         let cells = self.cells()?;
         let mut state = State::new(&cells, self.config.trial_range())?;
         let mut rows: Vec<Row> = Vec::new();
@@ -205,7 +212,11 @@ impl Prepared {
             return Ok(None);
         }
         let trials = self.trials(state, false);
-        Ok(Some((cells, rows, trials)))
+        Ok(Some(InMemory {
+            cells,
+            rows,
+            trials,
+        }))
     }
 
     /// Makes the trials that `state` lacks; `false` after an interrupt.

@@ -40,7 +40,7 @@ pub struct Access {
 pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl Default for Access {
-    /// No download, two gibibytes, nothing spent on servers beyond measure, and not a word.
+    /// No download, two gibibytes, no limit to what servers may cost, and not a word.
     fn default() -> Self {
         Self {
             offline: true,

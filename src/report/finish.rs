@@ -10,7 +10,7 @@ use teda_results::{
 
 use crate::audit::attacks_on_rows::{self, Put};
 use crate::audit::counting::{self, Count, Counted};
-use crate::audit::run::{Made, Trials};
+use crate::audit::run::{InMemory, Made, Trials};
 use crate::report::curves;
 use crate::report::judge::judge;
 
@@ -64,7 +64,12 @@ pub fn write(made: Made) -> Result<(PathBuf, Vec<Cell>)> {
 ///
 /// # Errors
 /// Where an attack fails.
-pub fn in_memory(mut cells: Vec<CellPlan>, rows: Vec<Row>, made: Trials) -> Result<Vec<Cell>> {
+pub fn in_memory(made: InMemory) -> Result<Vec<Cell>> {
+    let InMemory {
+        mut cells,
+        rows,
+        trials: made,
+    } = made;
     let lists: Vec<Vec<String>> = made.contexts.iter().map(|c| c.texts.to_vec()).collect();
     let counted = if cells.iter().any(CellPlan::is_deferred) {
         learn(&mut cells, made, rows.into_iter().map(Ok), None)?
