@@ -5,8 +5,8 @@
 //! refute it: the factor ½ pays for the normaliser, and all normalisers are alike. Here they are not. A
 //! lonely word x stands against [`CROWD`] words with one vector y: u(x; x) = u(y; y) = 1, u(x; y) = 0.
 //! With weights e^{s·u}, P(x | x) / P(x | y) = e^s (1 + n e^s) / (e^s + n) for n = CROWD. At s = ε = 1 this is
-//! e^{1.75}: more than the claim, while at s = ε/2 it is e^{0.89}. The attack is the mechanism's own: it
-//! says "x" where x was released.
+//! e^{1.75}: more than the claim, while at s = ε/2 it is e^{0.89}. The attack is sure
+//! where x was released, and says so.
 
 use std::sync::Arc;
 
@@ -83,15 +83,18 @@ fn audit(name: &str) -> Audit {
     Audit::boxed(entry.instance(&context, Some(EPSILON), &settings).unwrap())
 }
 
-/// Says "w0" where it was released.
+/// Sure of "w0" where it was released: a word of the crowd tells less.
 struct Lonely;
 
 impl Attack for Lonely {
     fn score(&self, batch: &[Observation<'_>]) -> Result<Vec<Answer<Vec<f64>>>> {
         let score = |seen: &Observation<'_>| {
-            let said = usize::from(seen.release != TEXTS[0]);
-            let is = |text: &usize| f64::from(u8::from(*text == said));
-            Ok(seen.candidates.iter().map(is).collect())
+            let (said, sure) = match seen.release == TEXTS[0] {
+                true => (0, 1.0),
+                false => (1, 0.1),
+            };
+            let score = |text: &usize| if *text == said { sure } else { 0.0 };
+            Ok(seen.candidates.iter().map(score).collect())
         };
         Ok(batch.iter().map(score).collect())
     }
@@ -105,7 +108,7 @@ fn half_the_noise_is_a_violation_and_the_sound_twin_is_consistent() {
         ("em", Verdict::Consistent, 0.886),
     ] {
         let audit = audit(name).texts(TEXTS).attack("lonely", Lonely);
-        let audit = audit.lambda(0.0).estimator("baseline");
+        let audit = audit.lambda(0.0).estimator("abstain");
         let report = audit.trials(TRIALS).seed(5).run().unwrap();
         let cell = &report.cells()[0];
         assert_eq!(cell.claimed_epsilon, Some(EPSILON), "{name}");

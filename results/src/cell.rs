@@ -99,7 +99,7 @@ pub struct Cell {
 /// How varied the candidate sets of a cell were.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Candidates {
-    /// Trials that this speaks of: the first million at most.
+    /// Trials that this speaks of: the first 262,144 at most.
     pub counted: u64,
     /// Distinct sets.
     pub sets: u64,

@@ -70,7 +70,7 @@ pub enum Status {
 pub struct DatasetRecord {
     /// The name under which it was asked for.
     pub name: String,
-    /// SHA-256 of the source, in hexadecimal.
+    /// SHA-256 of the texts that were selected (of recorded releases: of the rows), in hexadecimal.
     pub sha256: String,
     /// Distinct texts that candidates are drawn from.
     pub texts: u64,

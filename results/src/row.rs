@@ -34,8 +34,8 @@ pub struct Row {
     /// Whether the guess is the secret.
     #[serde(rename = "h")]
     pub hit: bool,
-    /// Score of the guess less the next best score, in the attack's own unit; infinite where the
-    /// attack is certain.
+    /// Score of the guess less the next best score, in the attack's own unit, the largest double
+    /// at most.
     #[serde(rename = "m", with = "number")]
     pub margin: f64,
     /// ln P(release | candidate) under the mechanism, one a candidate; empty where it is not known

@@ -169,3 +169,69 @@ pub fn foreign(row: &Row) -> Error {
         row.cell, row.trial
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::audit::progress::Silent;
+    use crate::audit::run::{Control, InMemory};
+    use crate::builder::Audit;
+
+    fn made() -> InMemory {
+        let audit = Audit::of("krr").dataset("categories:4").epsilons([2.0]);
+        let audit = audit.lambda(0.0).attacks(["embedding", "learned"]);
+        let prepared = audit.trials(900).prepare().unwrap();
+        let control = Control {
+            batch: 64,
+            stop: &AtomicBool::new(false),
+            progress: &Silent,
+        };
+        prepared.in_memory(&control).unwrap().unwrap()
+    }
+
+    #[test]
+    fn rows_make_the_counts_and_those_that_were_learned_from_do_not() {
+        let InMemory { cells, rows, .. } = made();
+        let mut counts = begin(&cells, &choices(&cells), 900).unwrap();
+        let learned = cells.iter().position(|cell| cell.trained > 0).unwrap();
+        for row in &rows {
+            add(&mut counts, row).unwrap();
+            // The same guesses, as if they were the other attack's.
+            let row = Row {
+                cell: learned as u32,
+                ..row.clone()
+            };
+            add(&mut counts, &row).unwrap();
+        }
+        let [all, rest] = [&counts[1 - learned], &counts[learned]];
+        assert_eq!((all.matrix.trials(), rest.matrix.trials()), (900, 630));
+        assert_eq!((all.rows, rest.rows), (900, 900));
+        let hits = rows.iter().skip(270).filter(|row| row.hit).count();
+        assert_eq!(rest.matrix.hits(), hits as u64);
+        // Who was chosen among two is held to half the level.
+        assert_eq!(all.choices, 2);
+        assert!(all.chosen_epsilon() < all.evidence.bound().epsilon);
+    }
+
+    #[test]
+    fn rows_that_do_not_fit_are_refused() {
+        let InMemory { cells, rows, .. } = made();
+        let wrong = |change: fn(&mut Row)| {
+            let mut counts = begin(&cells, &choices(&cells), 900).unwrap();
+            let mut row = rows[0].clone();
+            change(&mut row);
+            add(&mut counts, &row).unwrap_err().to_string()
+        };
+        for change in [
+            (|row| row.cell = 9) as fn(&mut Row),
+            |row| row.secret = 2,
+            |row| row.guess = 2,
+            |row| row.hit = !row.hit,
+            |row| row.candidates.push(0),
+        ] {
+            assert!(wrong(change).contains("does not fit this run"));
+        }
+    }
+}

@@ -436,3 +436,51 @@ impl Driver<'_> {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::progress::Silent;
+    use crate::audit::run::{Control, InMemory};
+    use crate::builder::Audit;
+
+    fn made(attacks: &[&str], batch: u64, stop: bool) -> Option<InMemory> {
+        let audit = Audit::of("krr")
+            .dataset("categories:5")
+            .epsilons([1.0, 3.0]);
+        let audit = audit.lambda(0.0).trials(1_000).attacks(attacks);
+        let stop = AtomicBool::new(stop);
+        let control = Control {
+            batch,
+            stop: &stop,
+            progress: &Silent,
+        };
+        audit.prepare().unwrap().in_memory(&control).unwrap()
+    }
+
+    #[test]
+    fn rows_stand_by_series_trial_and_attack_whatever_the_batch() {
+        let attacks = ["learned", "embedding", "overlap"];
+        let [small, large] = [3, 1_000].map(|batch| made(&attacks, batch, false).unwrap().rows);
+        assert_eq!(small, large);
+        let order: Vec<(u32, u64)> = small.iter().map(|row| (row.cell / 3, row.trial)).collect();
+        assert!(order.is_sorted() && small.len() == 4_000);
+    }
+
+    #[test]
+    fn counts_without_rows_are_those_with_rows() {
+        let hits = |made: InMemory| -> Vec<u64> {
+            let counts = made.trials.counts.iter();
+            counts.map(|count| count.matrix.hits()).collect()
+        };
+        // Alone it goes by numbers; beside another attack, by texts.
+        let alone = hits(made(&["likelihood-ratio"], 64, false).unwrap());
+        let beside = hits(made(&["likelihood-ratio", "random"], 64, false).unwrap());
+        assert_eq!(alone, [beside[0], beside[2]]);
+    }
+
+    #[test]
+    fn a_flag_that_is_set_stops_before_the_first_trial() {
+        assert!(made(&["embedding"], 64, true).is_none());
+    }
+}

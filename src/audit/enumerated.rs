@@ -191,3 +191,50 @@ fn all_seen(
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builder::Audit;
+
+    fn audit(categories: usize, k: usize) -> Audit {
+        let audit = Audit::of("krr").dataset(&format!("categories:{categories}"));
+        let audit = audit.epsilons([1.0]).lambda(0.0).k(k);
+        audit.attacks(["likelihood-ratio"])
+    }
+
+    #[test]
+    fn trials_by_numbers_are_the_trials_with_their_texts() {
+        for (categories, k) in [(2, 2), (5, 3)] {
+            let prepared = audit(categories, k).prepare().unwrap();
+            let (series, corpus) = (&prepared.plan.series[0], &prepared.plan.corpora[0]);
+            let attacks = &prepared.attacks().unwrap()[0];
+            let table = Enumerated::new(series, corpus, &*attacks[0])
+                .unwrap()
+                .unwrap();
+            let trials = trial::run(series, corpus, attacks, 0..700).unwrap();
+            let mut times = vec![0; table.times(0..0).len()];
+            for (outcome, trial) in table.trials(0..700).into_iter().zip(&trials) {
+                let (numbers, seen) = (trial.numbers(), table.observed(outcome));
+                let same = trial.observed(&numbers, 0);
+                assert_eq!(seen.candidates, same.candidates);
+                assert_eq!((seen.secret, seen.guess), (same.secret, same.guess));
+                assert_eq!(seen.margin, same.margin);
+                times[outcome as usize] += 1;
+            }
+            assert_eq!(table.times(0..700), times);
+        }
+    }
+
+    #[test]
+    fn too_much_to_see_makes_no_table() {
+        let prepared = audit(200, 2).prepare().unwrap();
+        let (series, corpus) = (&prepared.plan.series[0], &prepared.plan.corpora[0]);
+        let attacks = &prepared.attacks().unwrap()[0];
+        assert!(
+            Enumerated::new(series, corpus, &*attacks[0])
+                .unwrap()
+                .is_none()
+        );
+    }
+}

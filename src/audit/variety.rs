@@ -1,7 +1,7 @@
 //! How varied the candidate sets of a cell are.
 //!
 //! # Definition
-//! Of the first [`MOST`] trials: the number of distinct sets, whatever their order; exp(−Σ p ln p) over the shares p
+//! Of the first 2¹⁸ trials: the number of distinct sets, whatever their order; exp(−Σ p ln p) over the shares p
 //! of the sets, the number of equally frequent ones that would vary as much; the share of the sets that hold
 //! the commonest text; the share that the five commonest texts have of all candidates after the first of their
 //! set, which the sampler draws to be like it or unlike it.

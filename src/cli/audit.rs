@@ -123,8 +123,8 @@ pub struct Arguments {
     /// Run directory; results/runs/TIME-MECHANISMS-DATASET when left out
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Goes on with a run that was stopped; everything but --threads, --batch, --memory, --offline,
-    /// --max-requests, --max-tokens, --format and --quiet is as it began
+    /// Goes on with a run that was stopped; everything but --threads, --batch, --memory, --offline, --max-requests,
+    /// --max-tokens, --processes, --timeout, --format and --quiet is as it began
     #[arg(
         long,
         value_name = "RUN",

@@ -101,7 +101,7 @@ pub struct AccessArguments {
     /// Tokens paid to servers at most, prompts included; the run can be resumed with more
     #[arg(long, value_name = "N")]
     max_tokens: Option<u64>,
-    /// Processes of a program (exec:…) at once; one a core when left out
+    /// Processes of a program (exec:…) at once; one a thread when left out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     processes: Option<u16>,
     /// Seconds that such a process may be silent, its start included

@@ -1,6 +1,6 @@
 //! `teda report`: results and curves from stored rows alone.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use teda_attacks::Choice;
@@ -80,7 +80,10 @@ impl Arguments {
             judge: self.judge.clone(),
             estimator,
         };
-        if other && Manifest::load(&out).is_ok() {
+        let place = |path: &Path| std::fs::canonicalize(path).ok();
+        let is_own = |run: &PathBuf| place(run).is_some() && place(run) == place(&out);
+        let own = !other && self.runs.len() == 1 && is_own(&self.runs[0]);
+        if !own && Manifest::load(&out).is_ok() {
             return Err(Error::usage(format!(
                 "--out {}: this is a run, and its own results are not overwritten",
                 out.display()

@@ -189,3 +189,49 @@ impl FinishedRun {
         self.manifest.cells.iter().map(seconds).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builder::Audit;
+
+    fn finished(folder: &Path, attacks: &[&str]) -> PathBuf {
+        let out = folder.join("run");
+        let audit = Audit::of("krr").dataset("categories:3").epsilons([2.0]);
+        let audit = audit.lambda(0.0).trials(700).attacks(attacks);
+        audit.out(&out).run().unwrap();
+        out
+    }
+
+    #[test]
+    fn a_run_is_judged_from_its_rows_by_other_levels_and_estimators() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = finished(folder.path(), &["overlap", "learned"]);
+        let mut run = open(&out).unwrap();
+        let own = run.judge_as_it_was().unwrap();
+        assert_eq!((own[0].trials, own[1].trials), (700, 490));
+        run.judge_by(EstimatorChoice::parse("baseline").unwrap())
+            .unwrap();
+        let other = run.judge_as_it_was().unwrap();
+        assert_eq!(other[0].hits, own[0].hits);
+        assert_eq!(other[0].estimator, "baseline");
+        assert!(
+            run.judge_by(EstimatorChoice::parse("gdp").unwrap())
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn what_is_no_finished_run_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(open(folder.path()).is_err());
+        let out = finished(folder.path(), &["overlap"]);
+        let rows = out.join("trials.parquet");
+        let mut bytes = std::fs::read(&rows).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&rows, bytes).unwrap();
+        let error = open(&out).err().unwrap().to_string();
+        assert!(error.contains("another sha256"), "{error}");
+    }
+}

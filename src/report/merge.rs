@@ -142,3 +142,24 @@ fn total_seconds(shards: &[FinishedRun], cells: usize) -> Vec<Option<f64>> {
         .map(|cell| known.iter().map(|shard| shard[cell]).sum())
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builder::Audit;
+
+    #[test]
+    fn whole_runs_are_no_shards() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = ["a", "b"].map(|name| folder.path().join(name));
+        for run in &runs {
+            let audit = Audit::of("krr").dataset("categories:3").epsilons([2.0]);
+            let audit = audit.lambda(0.0).trials(20).attacks(["overlap"]);
+            audit.out(run).run().unwrap();
+        }
+        let out = folder.path().join("whole");
+        let refused = merge(&runs, Some(&out), &Access::default()).unwrap_err();
+        assert!(refused.to_string().contains("not a shard"), "{refused}");
+        assert!(!out.exists());
+    }
+}

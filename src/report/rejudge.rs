@@ -276,7 +276,7 @@ impl Ground {
 /// What the attacks of a stored run that learn are built from.
 ///
 /// # Errors
-/// As [`contexts_of`].
+/// Failed, where the texts or the encoder are not those of the run, or the encoder fails.
 pub fn contexts(stored: &FinishedRun, access: &Access) -> Result<Vec<Context>> {
     contexts_of(stored, &stored.config, access)
 }

@@ -2,12 +2,12 @@
 //!
 //! # Definition
 //! *Coverage*: over many audits of a mechanism of known ε, a bound at level α may exceed it in a share
-//! of α/2 of them. The check's p-value is P[Bin(audits, α/2) ≥ exceedances], exactly; below [`ALARM`] it has
+//! of α/2 of them. The check's p-value is P[Bin(audits, α/2) ≥ exceedances], exactly; below 10⁻⁴ it has
 //! failed. *Planted bugs*: a mechanism, an attack or a use of statistics that is wrong on purpose must be
-//! seen: its p-value must be below [`ALARM`].
+//! seen: its p-value must be below 10⁻⁴.
 //!
 //! # Guarantee
-//! A correct check fails with probability [`ALARM`] at most, over seeds; the seed is fixed, so a check that
+//! A correct check fails with probability 10⁻⁴ at most, over seeds; the seed is fixed, so a check that
 //! passes here passes everywhere.
 
 mod bugs;

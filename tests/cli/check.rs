@@ -164,7 +164,7 @@ fn other_counts_than_the_recorded_ones_fail_beyond_chance_alone() {
         let hits = changed["cells"][1]["hits"].as_u64().unwrap() - fewer;
         changed["cells"][1]["hits"] = hits.into();
         s.file("changed.json", changed.to_string());
-        let file = krr("recorded = \"changed.json\"\ntolerance = 0.02");
+        let file = krr("reference = \"changed.json\"\ntolerance = 0.02");
         let (found, document) = document(&s, &file);
         assert_eq!(found, Some(status), "{document}");
         let cells = &document["audits"][0]["cells"];
@@ -188,17 +188,17 @@ fn records_that_cannot_be_compared_are_refused_before_a_trial_is_made() {
             assert!(!s.path("second/krr").exists());
         }
     };
-    refused("recorded = \"first/krr\"", &["no recorded cell krr ε=4"]);
+    refused("reference = \"first/krr\"", &["no recorded cell krr ε=4"]);
     refused(
-        "recorded = \"none\"",
+        "reference = \"none\"",
         &["check.toml:9", "none", "cannot read"],
     );
     refused(
-        "recorded = \"first/krr\"\nuntil = \"decided\"\nestimator = \"anytime\"",
+        "reference = \"first/krr\"\nuntil = \"decided\"\nestimator = \"anytime\"",
         &["check.toml:10", "fixed numbers of trials"],
     );
     refused(
-        "recorded = \"first/krr\"\ntolerance = 1",
+        "reference = \"first/krr\"\ntolerance = 1",
         &["check.toml:10", "strictly between 0 and 1"],
     );
     refused("tolerance = 0.01", &["nothing to compare with"]);

@@ -10,6 +10,7 @@ mod judges;
 mod laws;
 mod leaks;
 mod models;
+mod old_runs;
 mod outside;
 mod recorded;
 mod rows;

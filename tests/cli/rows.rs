@@ -181,6 +181,12 @@ fn what_cannot_be_put_to_rows_is_refused_with_the_reason() {
         &["report", "run", "--attack", "learned", "--out", "run"],
         "not overwritten",
     );
+    audit(&s, "other", "random", &["--seed", "1"]);
+    refused(&["report", "run", "--out", "other"], "not overwritten");
+    refused(
+        &["report", "run", "other", "--out", "other"],
+        "not overwritten",
+    );
     refused(
         &["report", "run", "--attack", "lerned", "--out", "x"],
         "unknown attack 'lerned'",

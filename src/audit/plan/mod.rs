@@ -362,3 +362,53 @@ fn range_of(mechanism: &dyn Mechanism, texts: &[String]) -> Option<Lengths> {
         longest: *units.iter().max()?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builder::Audit;
+
+    fn krr() -> Audit {
+        let audit = Audit::of("krr").dataset("categories:4").lambda(0.0);
+        audit.attacks(["embedding", "likelihood-ratio"])
+    }
+
+    #[test]
+    fn cells_are_the_attacks_of_a_series_after_those_of_the_one_before() {
+        let prepared = krr().epsilons([1.0, 2.0]).prepare().unwrap();
+        let plan = &prepared.plan;
+        assert_eq!((plan.series.len(), plan.cells()), (2, 4));
+        assert_eq!(plan.cells_of(1), 2..4);
+        assert_eq!(plan.series[1].epsilon, Some(2.0));
+        // Randomised response claims what it is run at, between any two texts.
+        assert_eq!(plan.series[1].claim.unwrap().epsilon, 2.0);
+        assert!(plan.series.iter().all(|series| series.white_box));
+        assert_ne!(plan.series[0].seed.to_text(), plan.series[1].seed.to_text());
+    }
+
+    #[test]
+    fn a_series_seed_does_not_know_what_else_is_in_the_grid() {
+        let alone = krr().epsilons([2.0]).prepare().unwrap();
+        let beside = krr().epsilons([1.0, 2.0]).prepare().unwrap();
+        let seed = |plan: &Plan, place: usize| plan.series[place].seed.to_text();
+        assert_eq!(seed(&alone.plan, 0), seed(&beside.plan, 1));
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_or_judged_is_refused_before_the_first_trial() {
+        let refused = |audit: Audit, reason: &str| {
+            let error = audit.prepare().err().expect(reason).to_string();
+            assert!(error.contains(reason), "{error}");
+        };
+        refused(krr().k(5), "4");
+        refused(krr().estimator("gdp").delta(0.1), "not declared Gaussian");
+        let of = |name| Audit::of(name).dataset("categories:4").lambda(0.0);
+        let blind = of("privrewrite").epsilons([1.0]);
+        refused(
+            blind.attacks(["likelihood-ratio"]),
+            "cannot say how likely a release is",
+        );
+        let near = of("word-perturb").epsilons([5.0]);
+        refused(near.estimator("certificate"), "only nearly");
+    }
+}

@@ -23,6 +23,8 @@ pub struct Audit {
     pub(super) config: Config,
     pub(super) limits: Limits,
     pub(super) recorded: Option<Recorded>,
+    /// Whether the file names the reference run by its old key.
+    pub has_old_key: bool,
 }
 
 /// A cell that would be computed, for people.

@@ -13,6 +13,11 @@ use teda::audit::config::Config;
 use teda::audit::stopping::Until;
 use teda::report::finish::RESULT;
 
+/// The key of an audit's reference run …
+pub const REFERENCE: &str = "reference";
+/// … and what it was called first.
+pub const FORMERLY: &str = "recorded";
+
 /// False alarms that an audit without a `tolerance` allows itself.
 const TOLERANCE: f64 = 0.01;
 
@@ -46,9 +51,21 @@ impl Recorded {
     /// # Errors
     /// Usage, for a file that is no result, a tolerance that is none, or counts that no test compares.
     pub fn read_field(fields: &Fields, config: &Config) -> Result<Option<Self>> {
-        let Some(path) = fields.word("recorded")? else {
+        let key = match fields.has(FORMERLY) {
+            true => FORMERLY,
+            false => REFERENCE,
+        };
+        let Some(path) = fields.word(key)? else {
             return Ok(None);
         };
+        if fields.has(REFERENCE) && fields.has(FORMERLY) {
+            return Err(fields.at(
+                FORMERLY,
+                Error::usage(
+                    "reference and recorded: they are one thing, whose old name is recorded",
+                ),
+            ));
+        }
         let tolerance = fields.number("tolerance")?.unwrap_or(TOLERANCE);
         if !(tolerance > 0.0 && tolerance < 1.0) {
             return Err(fields.at(
@@ -62,13 +79,13 @@ impl Recorded {
             return Err(fields.at(
                 "until",
                 Error::usage(format!(
-                    "until = \"{}\" with recorded: success counts are compared after fixed numbers of trials alone",
+                    "until = \"{}\" with {key}: success counts are compared after fixed numbers of trials alone",
                     config.until
                 )),
             ));
         }
         let recorded = Self::read(Path::new(path), tolerance);
-        recorded.map(Some).map_err(|e| fields.at("recorded", e))
+        recorded.map(Some).map_err(|e| fields.at(key, e))
     }
 
     /// Reads a run directory, or a result file by itself.

@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::audit::Audit;
-use super::compare::Recorded;
+use super::compare::{FORMERLY, REFERENCE, Recorded};
 use super::fields::{Fields, Source};
 use super::limits::Limits;
 use crate::cli::audit;
@@ -44,7 +44,14 @@ const FLAGS: [&str; 25] = [
     "judge",
 ];
 /// What the cells of an audit must keep.
-const LIMITS: [&str; 5] = ["at-most", "at-least", "expect", "recorded", "tolerance"];
+const LIMITS: [&str; 6] = [
+    "at-most",
+    "at-least",
+    "expect",
+    REFERENCE,
+    FORMERLY,
+    "tolerance",
+];
 
 /// The flags of `teda audit`, given by the fields of a file.
 #[derive(Parser)]
@@ -119,10 +126,11 @@ fn fields(source: &Source<'_>, value: &Spanned<DeValue<'_>>, known: &[&str]) -> 
 }
 
 fn audit_of(own: Fields, defaults: &Fields) -> Result<Audit> {
-    if own.has("tolerance") && !own.has("recorded") && !defaults.has("recorded") {
+    let refers = |fields: &Fields| fields.has(REFERENCE) || fields.has(FORMERLY);
+    if own.has("tolerance") && !refers(&own) && !refers(defaults) {
         return Err(own.at(
             "tolerance",
-            Error::usage("tolerance without recorded: there is nothing to compare with"),
+            Error::usage("tolerance without reference: there is nothing to compare with"),
         ));
     }
     let fields = own.or(defaults);
@@ -131,6 +139,7 @@ fn audit_of(own: Fields, defaults: &Fields) -> Result<Audit> {
     let recorded = Recorded::read_field(&fields, &config)?;
     Ok(Audit {
         limits: Limits::read(&fields)?,
+        has_old_key: fields.has(FORMERLY),
         recorded,
         config,
         name,

@@ -81,8 +81,8 @@ const FILE: &str = "The file:
   at-least = 0.5              # some attack's bound reaches this at every ε: a control that must be caught
   expect = \"consistent\"       # every verdict: consistent, saturated, no-claim or inconclusive (which
                                 # fails where it is not expected); violation is one attack's, at every ε
-  recorded = \"results/…\"      # any run directory, or its result.json: the success rate of every
-                              # cell is still the recorded one, by Fisher's exact test
+  reference = \"results/…\"     # any run directory, or its result.json: the success rate of every
+                              # cell is still that one, by Fisher's exact test
   tolerance = 0.01            # probability of a false alarm of that test, over the audit's cells
 
 Each of the m cells of the file is judged at alpha/m: a file of sound mechanisms exceeds a limit by chance
@@ -101,6 +101,11 @@ impl Arguments {
 
     fn run_here(&self) -> Result<Outcome> {
         let mut audits = file::read(&self.file)?;
+        if audits.iter().any(|audit| audit.has_old_key) {
+            self.say(format_args!(
+                "note: recorded is called reference now; the old key is still read"
+            ));
+        }
         let access = self.access.access(true);
         if self.dry_run {
             return dry_run(&audits, &access);
