@@ -234,6 +234,7 @@ pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>> {
     let seen = Arc::clone(&flag);
     ctrlc::set_handler(move || {
         if seen.swap(true, Ordering::Relaxed) {
+            #[expect(clippy::disallowed_methods, reason = "the command line may end")]
             std::process::exit(130);
         }
         eprintln!("\nstopping after the batches at work (Ctrl-C again to stop at once)");
