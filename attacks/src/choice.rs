@@ -178,7 +178,7 @@ impl Training {
             },
             Some(("most", value)) => match value.parse() {
                 Ok(most) if most >= FEWEST => self.most = most,
-                _ => return wrong("this is no such number of trials"),
+                _ => return wrong("this is not such a number of trials"),
             },
             _ => return wrong("unknown"),
         }

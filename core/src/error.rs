@@ -41,7 +41,7 @@ impl Error {
     pub fn unknown(kind: &str, name: &str, known: &[&str]) -> Self {
         let closest = known
             .iter()
-            .map(|candidate| (edit_distance(name, candidate), candidate))
+            .map(|candidate| (strsim::levenshtein(name, candidate), candidate))
             .min()
             .filter(|(distance, candidate)| *distance <= 2.max(candidate.len() / 3));
         let hint = closest.map_or(String::new(), |(_, candidate)| {
@@ -52,22 +52,6 @@ impl Error {
             known.join(", ")
         ))
     }
-}
-
-/// Levenshtein distance in characters.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// A result whose error is [`Error`].

@@ -99,7 +99,7 @@ pub trait Mechanism: Send + Sync {
         None
     }
 
-    /// The same mechanism by the numbers of its texts, where it releases nothing but these.
+    /// An index-based view, for mechanisms whose releases are input texts.
     fn categorical(&self) -> Option<&dyn Categorical> {
         None
     }

@@ -27,7 +27,7 @@ pub(crate) fn draw(
 ) -> usize {
     let Some((highest, sums)) = sums(values, &log_weight) else {
         panic!(
-            "no finite log weight among {} values, or one that is no number",
+            "no finite log weight among {} values, or one that is not a number",
             values.len()
         );
     };
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "no number")]
+    #[should_panic(expected = "not a number")]
     fn a_weight_that_is_no_number_is_no_draw() {
         let mut values = vec![0.0; 600];
         values[7] = f32::NAN;

@@ -80,7 +80,7 @@ impl<'a> Field<'a> {
                 "there is no field '{name}': add it or remove the {unit}"
             )),
             _ => place.refuse(format_args!(
-                "field '{name}' is {value}, not a string: mend or remove the {unit}"
+                "field '{name}' is {value}, not a string: fix or remove the {unit}"
             )),
         }
     }

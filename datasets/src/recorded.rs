@@ -46,7 +46,7 @@ pub struct RecordedRelease {
 ///
 /// # Errors
 /// Usage, for a file that does not exist, is not what its name says, is plain text, lacks a column or has no
-/// rows, and for a row without a source or a release, with an ε that is none, or with a text that is not UTF-8
+/// rows, and for a row without a source or a release, with an invalid ε, or with a text that is not UTF-8
 /// or has a NUL; failed, where reading fails or the file is broken. All say where and what to do.
 pub fn recorded(path: &Path) -> Result<Recorded> {
     if !source::exists(path)? {

@@ -63,7 +63,7 @@ impl Intake<2> for Texts<'_> {
         if !self.splits.admits(split) {
             return Ok(());
         }
-        // A column of strings is mended as a whole.
+        // A column of strings is fixed as a whole.
         if matches!(text.value, Value::Null) && place.unit() == Unit::Row {
             return place.refuse("the text is null: remove such rows, or write an empty string");
         }

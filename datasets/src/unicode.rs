@@ -20,7 +20,7 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], name: &str) -> Result<&'a str> {
         let line = bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
         Error::usage(format!(
             "'{name}', line {line}: byte {:#04x} (byte {at} of the file, from 0) is not UTF-8: convert the \
-             file, for example with iconv -f LATIN1 -t UTF-8, or mend that line",
+             file, for example with iconv -f LATIN1 -t UTF-8, or fix that line",
             bytes[at]
         ))
     })?;

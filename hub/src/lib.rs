@@ -103,7 +103,7 @@ struct Gathered {
 /// Whether `name` could be a model's, without looking for one.
 ///
 /// # Errors
-/// Usage, for an unknown short name or a path that is no model.
+/// Usage, for an unknown short name or a path that is not a model.
 pub fn check_name(name: &str) -> Result<()> {
     Name::parse(name).map(|_| ())
 }
@@ -129,7 +129,7 @@ impl Store {
     /// The model, from this machine or fetched, where that is allowed.
     ///
     /// # Errors
-    /// Usage, for an unknown short name or a path that is no model; Failed, where it cannot be
+    /// Usage, for an unknown short name or a path that is not a model; Failed, where it cannot be
     /// obtained, with every source that was tried, or where a file is damaged.
     pub fn resolve(&self, name: &str) -> Result<Resolved> {
         match Name::parse(name)? {
@@ -141,7 +141,7 @@ impl Store {
     /// The model, if it is complete on this machine; never touches the network.
     ///
     /// # Errors
-    /// Usage, for an unknown short name or a path that is no model; Failed, where a file is damaged.
+    /// Usage, for an unknown short name or a path that is not a model; Failed, where a file is damaged.
     pub fn cached(&self, name: &str) -> Result<Option<Resolved>> {
         match Name::parse(name)? {
             Name::Local(path) => local::resolve(name, &path).map(Some),

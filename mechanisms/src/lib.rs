@@ -2,7 +2,7 @@
 //!
 //! Each family has a folder. Privacy-critical lines (utility, sensitivity, noise, split of the budget)
 //! stand in the mechanism's own file with their derivation beside them; what families share is in `noise`
-//! and `text`. [`Exec`] runs a mechanism from outside.
+//! and `text`. [`Exec`] runs an external mechanism.
 
 mod controls;
 mod dp_gtr;

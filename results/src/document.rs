@@ -49,7 +49,7 @@ impl Document {
     /// Reads a document; `source` is what error messages call it.
     ///
     /// # Errors
-    /// Usage, if the text is no JSON, of another schema, or lacks a field.
+    /// Usage, if the text is not JSON, of another schema, or lacks a field.
     pub fn parse(text: &str, source: &str) -> Result<Self> {
         let usage = |e| Error::usage(format!("{source}: no teda result: {e}"));
         let found: SchemaOnly = serde_json::from_str(text).map_err(usage)?;

@@ -2,7 +2,7 @@
 //!
 //! | what happened | consequence |
 //! |---|---|
-//! | no connection, time-out, lost connection, 408, 409, 425, 429, 5xx, no JSON | repeated; the query fails after the last try, by the transport |
+//! | no connection, time-out, lost connection, 408, 409, 425, 429, 5xx, invalid JSON | repeated; the query fails after the last try, by the transport |
 //! | no answer in what came | repeated; the query fails after the last try, by the model |
 //! | 400, 422 that name the switch of thinking | asked again without it, and so from then on (`thinking=auto`) |
 //! | 400, 413, 422 and other 4xx | the query fails, by the model |

@@ -113,9 +113,9 @@ impl Transport {
         let body = self.read(response)?;
         serde_json::from_slice(&body).map_err(|e| {
             self.passing(
-                "no JSON",
+                "invalid JSON",
                 format!(
-                    "the answer is no JSON ({e}): {}",
+                    "the answer is not JSON ({e}): {}",
                     String::from_utf8_lossy(&body)
                 ),
             )
@@ -161,7 +161,7 @@ impl Transport {
             });
         }
         if body.len() as u64 > LARGEST {
-            return Err(self.passing("no JSON", "the answer is larger than 64 MiB"));
+            return Err(self.passing("invalid JSON", "the answer is larger than 64 MiB"));
         }
         Ok(body)
     }

@@ -270,7 +270,7 @@ impl Claim {
     /// Reads `epsilon=2,delta=0,neighbours=any-texts,unit=text`, of which everything may be left out.
     ///
     /// # Errors
-    /// Usage, for what is no such claim.
+    /// Usage, for what is not such a claim.
     pub fn parse(text: &str) -> Result<Self> {
         let mut claim = Self {
             text: text.to_owned(),

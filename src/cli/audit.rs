@@ -42,7 +42,7 @@ pub struct Arguments {
             "neighbours", "set", "preset", "processes", "timeout"]
     )]
     releases: Option<String>,
-    /// What a mechanism from outside claims: epsilon=E (the nominal one when left out), delta=D,
+    /// What an external mechanism claims: epsilon=E (the nominal one when left out), delta=D,
     /// neighbours=any-texts|one-token, unit=text
     #[arg(long, value_name = "KEY=VALUE,…")]
     claim: Option<String>,
@@ -199,7 +199,7 @@ impl From<Kept> for Keep {
 }
 
 fn parse_shard(text: &str) -> std::result::Result<(u32, u32), String> {
-    let wrong = || format!("'{text}' is no shard: write I/N, such as 1/4");
+    let wrong = || format!("'{text}' is not a shard: write I/N, such as 1/4");
     let (part, parts) = text.split_once('/').ok_or_else(wrong)?;
     match (part.parse(), parts.parse()) {
         (Ok(part), Ok(parts)) if part >= 1 && part <= parts => Ok((part, parts)),

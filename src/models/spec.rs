@@ -123,7 +123,7 @@ impl Spec {
     /// Checks that the name could be a model's.
     ///
     /// # Errors
-    /// Usage, for an unknown short name or a path that is no model.
+    /// Usage, for an unknown short name or a path that is not a model.
     pub fn check_name(&self) -> Result<()> {
         match &self.target {
             Target::Stored(name) => teda_hub::check_name(name)
@@ -160,7 +160,7 @@ impl Spec {
     /// The options of an infilling model: `mask=SHARE`, `rounds=N`.
     ///
     /// # Errors
-    /// Usage, for another option or a value that is no number.
+    /// Usage, for another option or a value that is not a number.
     pub fn infill(&self) -> Result<builtin::Options> {
         self.takes(&["mask", "rounds"])?;
         let mut parsed = builtin::Options::default();

@@ -230,7 +230,7 @@ fn a_wrong_file_is_refused_with_line_and_reason() {
             "at-most = \"claim\"\nexpect = \"violation\"",
             "leave one of them out",
         ),
-        ("split = \"x", "check.toml:9: no TOML"),
+        ("split = \"x", "check.toml:9: invalid TOML"),
         (
             "[[audit]]\nname = \"KRR\"\nmech = \"em\"",
             "two audits are named",

@@ -122,7 +122,7 @@ pub fn delta(mu: f64, epsilon: f64) -> f64 {
 
 /// ln δ(ε); −∞ for μ = 0.
 fn ln_delta(mu: f64, epsilon: f64) -> f64 {
-    assert!(mu >= 0.0 && mu.is_finite(), "μ = {mu} is no distance");
+    assert!(mu >= 0.0 && mu.is_finite(), "μ = {mu} is not a distance");
     assert!(epsilon >= 0.0, "ε = {epsilon} is no privacy budget");
     if mu == 0.0 || epsilon == f64::INFINITY {
         return f64::NEG_INFINITY;

@@ -106,7 +106,7 @@ fn refuse(file: &str, error: &csv::Error, lines: &mut Lines<'_>) -> Result<()> {
             len,
         } => Place::line(file, lines.of(position)).refuse(format_args!(
             "the row has {len} fields and the header {expected_len}: quote fields with separators or line ends \
-             in them, or mend the row"
+             in them, or fix the row"
         )),
         _ => Err(Error::failed(format!("cannot read '{file}': {error}"))),
     }

@@ -82,7 +82,7 @@ fn value(json: &Json) -> Value<'_> {
     match json {
         Json::Null => Value::Null,
         Json::Bool(_) => Value::Other("a truth value"),
-        // A number beyond all floats is no JSON to serde_json, so there is always one.
+        // A number beyond all floats is not JSON to serde_json, so there is always one.
         Json::Number(number) => Value::Number(number.as_f64().unwrap_or(f64::NAN)),
         Json::String(text) => Value::Text(text),
         Json::Array(_) => Value::Other("an array"),

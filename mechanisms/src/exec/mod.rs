@@ -1,4 +1,4 @@
-//! A mechanism from outside: a command that reads texts and writes releases, one JSON object a line. Where it
+//! An external mechanism: a command that reads texts and writes releases, one JSON object a line. Where it
 //! knows how likely its releases are, it says that, too.
 //!
 //! # Definition

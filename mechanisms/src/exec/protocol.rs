@@ -83,7 +83,7 @@ pub struct Fields {
 pub fn read(line: &[u8]) -> Result<Fields, String> {
     // Fields could be read from an array as well.
     if !line.trim_ascii_start().starts_with(b"{") {
-        return Err("is no JSON object".to_owned());
+        return Err("is not a JSON object".to_owned());
     }
     serde_json::from_slice(line).map_err(|e| format!("is refused ({e})"))
 }

@@ -158,7 +158,7 @@ impl LocalModel {
     /// The job of continuing a prompt of `tokens`, or why the model cannot do it.
     ///
     /// # Errors
-    /// Where one sequence does not fit the memory bound: that is no outcome of the model, so it must not
+    /// Where one sequence does not fit the memory bound: that is not an outcome of the model, so it must not
     /// become one of a trial.
     fn job(
         &self,

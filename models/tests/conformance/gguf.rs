@@ -112,7 +112,7 @@ fn broken_and_wrong_files_are_refused_by_name() {
         &["config.json", "vocab_size"],
     );
     fs::write(here.join("config.json"), "{").unwrap();
-    refused("no JSON", here, &["config.json", "not JSON"]);
+    refused("invalid JSON", here, &["config.json", "not JSON"]);
     fs::write(here.join("tokenizer.json"), "{}").unwrap();
     fs::copy(path("llama").join("config.json"), here.join("config.json")).unwrap();
     refused("no tokenizer", here, &["tokenizer.json", "not a tokenizer"]);

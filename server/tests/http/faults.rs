@@ -44,7 +44,7 @@ fn faults_that_pass_lose_nothing() {
     let expected = [
         ("HTTP 429", 12),
         ("HTTP 500", 24),
-        ("no JSON", 12),
+        ("invalid JSON", 12),
         ("no answer", 24),
     ];
     assert_eq!(kinds, expected);
@@ -71,7 +71,7 @@ fn only_what_fails_every_time_fails() {
         "HTTP 429: slow down",
         "HTTP 500: oops",
         "lost",
-        "no JSON",
+        "not JSON",
         "choices[0]",
     ];
     for (index, one) in answers.iter().enumerate() {

@@ -49,7 +49,7 @@ impl Recorded {
     /// The record that the fields of an audit name, where they name one.
     ///
     /// # Errors
-    /// Usage, for a file that is no result, a tolerance that is none, or counts that no test compares.
+    /// Usage, for a file that is not a result, an invalid tolerance, or counts that no test compares.
     pub fn read_field(fields: &Fields, config: &Config) -> Result<Option<Self>> {
         let key = match fields.has(FORMERLY) {
             true => FORMERLY,
@@ -100,7 +100,7 @@ impl Recorded {
         let cells = Document::read(&file)?.cells;
         if let Some(cell) = cells.iter().find(|cell| cell.hits > cell.trials) {
             return Err(Error::usage(format!(
-                "{source}: {} hits in {} trials of {}: these are no counts of an audit",
+                "{source}: {} hits in {} trials of {}: these are not counts of an audit",
                 cell.hits,
                 cell.trials,
                 Key::from(cell)

@@ -64,7 +64,7 @@ struct Flags {
 /// The audits of the check file at `path`.
 ///
 /// # Errors
-/// Usage, with the line: for a file that is no TOML, an unknown key or a value that is none of its key's.
+/// Usage, with the line: for a file that is not TOML, an unknown key or a value that is none of its key's.
 pub fn read(path: &Path) -> Result<Vec<Audit>> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path)
@@ -72,7 +72,10 @@ pub fn read(path: &Path) -> Result<Vec<Audit>> {
     let source = Source { name, text: &text };
     let table = DeTable::parse(&text).map_err(|e| {
         let start = e.span().map_or(0, |span| span.start);
-        source.at(start, Error::usage(format!("no TOML: {}", e.message())))
+        source.at(
+            start,
+            Error::usage(format!("invalid TOML: {}", e.message())),
+        )
     })?;
     let (mut defaults, mut tables) = (None, None);
     for (key, value) in table.get_ref() {

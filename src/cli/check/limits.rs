@@ -36,7 +36,7 @@ impl Limits {
     /// The limits among the fields of an audit: its claim, where it names none.
     ///
     /// # Errors
-    /// Usage, for a value that is no limit and for limits that no cell can keep together.
+    /// Usage, for a value that is not a limit and for limits that no cell can keep together.
     pub fn read(fields: &Fields) -> Result<Self> {
         let at_least = fields.number("at-least")?;
         let expect = fields.word("expect")?.map(Verdict::parse).transpose();

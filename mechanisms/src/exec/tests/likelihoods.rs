@@ -131,7 +131,7 @@ fn what_is_no_answer_is_refused() {
             each(&format!("{LOGARITHM}; {LOGARITHM}")),
             "a second answer",
         ),
-        (each("echo loading"), "no JSON object"),
+        (each("echo loading"), "not a JSON object"),
     ] {
         let error = refused(script);
         assert!(matches!(error, Error::Failed(_)), "{error}");

@@ -15,7 +15,7 @@ fn what_is_no_answer_is_refused_with_what_is_expected() {
     for (script, what) in [
         (
             answer("loading the model"),
-            "wrote 'loading the model', which is no JSON object",
+            "wrote 'loading the model', which is not a JSON object",
         ),
         (answer(r#"{"id":99,"text":"x"}"#), "the id of no query"),
         (answer(r#"{"id":0}"#), "neither a text nor an error"),
