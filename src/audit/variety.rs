@@ -94,7 +94,6 @@ pub fn warning(candidates: &Candidates) -> Option<String> {
 
 /// The counts, the greatest first.
 fn sorted<K>(counts: &HashMap<K, u64>) -> Vec<u64> {
-    #[expect(clippy::disallowed_methods, reason = "they are sorted at once")]
     let mut counts: Vec<u64> = counts.values().copied().collect();
     counts.sort_unstable_by(|a, b| b.cmp(a));
     counts
