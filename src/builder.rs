@@ -7,11 +7,11 @@ use std::sync::atomic::AtomicBool;
 use rayon::ThreadPool;
 use teda_attacks::{Built, Choice};
 use teda_core::{Attack, Encoder, Error, Learner, Mechanism, Neighbours, Result};
-use teda_datasets::Dataset;
+use teda_datasets::{Dataset, Request};
 use teda_results::{Cell, Document};
 
-use crate::audit::choices::{AUTO, Attacks, EstimatorChoice};
-use crate::audit::config::{Config, Keep};
+use crate::audit::choices::{Attacks, EstimatorChoice};
+use crate::audit::config::Config;
 use crate::audit::pairs::Pairs;
 use crate::audit::progress::{Progress, Silent};
 use crate::audit::run::{Control, Ended, Prepared};
@@ -65,30 +65,7 @@ impl Audit {
     }
 
     fn from_source(source: Result<Source>) -> Self {
-        let config = source.map(|source| Config {
-            mechanisms: vec![source],
-            epsilons: None,
-            set: Vec::new(),
-            preset: None,
-            claim: None,
-            datasets: vec![shipped("snips")],
-            attacks: Attacks::Auto,
-            ks: vec![2],
-            lambdas: vec![-10_000.0],
-            neighbours: Neighbours::AnyTexts,
-            pairs: Pairs::Drawn,
-            trials: 10_000,
-            alpha: 0.01,
-            delta: 0.0,
-            estimator: EstimatorChoice::Auto,
-            until: Until::Trials,
-            seed: 0,
-            llm: "builtin".to_owned(),
-            encoder: "builtin".to_owned(),
-            judge: AUTO.to_owned(),
-            shard: None,
-            keep: Keep::Rows,
-        });
+        let config = source.map(|source| Config::new(vec![source]));
         Self {
             config,
             texts: None,
@@ -162,7 +139,12 @@ impl Audit {
     /// A data set that ships, or a file, as `--dataset` names it.
     #[must_use]
     pub fn dataset(self, name: &str) -> Self {
-        self.set(|config| config.datasets = vec![shipped(name)])
+        self.set(|config| {
+            config.datasets = vec![Request {
+                source: name.to_owned(),
+                ..Request::default()
+            }];
+        })
     }
 
     /// Attacks by name.
@@ -339,7 +321,8 @@ impl Audit {
     fn run_here(mut self) -> Result<Report> {
         let (out, stop, progress) = (self.out.take(), self.stop.clone(), self.progress.clone());
         let prepared = self.prepare()?;
-        for note in &prepared.plan.notes {
+        let notes = prepared.notes();
+        for note in &notes {
             progress.note(note);
         }
         let control = Control {
@@ -355,6 +338,7 @@ impl Audit {
             };
             return Ok(Report {
                 directory: None,
+                notes,
                 cells: finish::in_memory(made)?,
             });
         };
@@ -363,6 +347,7 @@ impl Audit {
                 let (directory, cells) = finish::write(*made)?;
                 Ok(Report {
                     directory: Some(directory),
+                    notes,
                     cells,
                 })
             }
@@ -374,18 +359,11 @@ impl Audit {
     }
 }
 
-/// A data set as a configuration names it.
-fn shipped(name: &str) -> teda_datasets::Request {
-    teda_datasets::Request {
-        source: name.to_owned(),
-        ..teda_datasets::Request::default()
-    }
-}
-
 /// What came of an audit: a cell for each ε and attack, with its bound.
 #[derive(Debug, Clone)]
 pub struct Report {
     directory: Option<PathBuf>,
+    notes: Vec<String>,
     cells: Vec<Cell>,
 }
 
@@ -399,6 +377,7 @@ impl Report {
         Ok(Self {
             cells: run.judge_as_it_was()?,
             directory: Some(directory.to_owned()),
+            notes: Vec::new(),
         })
     }
 
@@ -408,16 +387,24 @@ impl Report {
         &self.cells
     }
 
+    /// What was said before the first trial, which `teda audit` says on standard error: what became of the data, which
+    /// attacks were left out and why. None of a report that was opened: runs do not keep them.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// Where the run is kept, if it is.
     #[must_use]
     pub fn directory(&self) -> Option<&Path> {
         self.directory.as_deref()
     }
 
-    /// The table that `teda audit` prints.
+    /// The table that `teda audit` prints, after the notes.
     #[must_use]
     pub fn table(&self) -> String {
-        table::render(&self.cells)
+        let notes = self.notes.iter().map(|note| format!("{note}\n"));
+        notes.collect::<String>() + &table::render(&self.cells)
     }
 
     /// The document `teda.audit/1` on one line.

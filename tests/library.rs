@@ -135,6 +135,65 @@ fn a_run_in_memory_is_the_run_in_a_directory_and_reads_back() {
 }
 
 #[test]
+fn a_run_with_an_attack_of_the_program_reads_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let audit = audit().attack("verbatim", Verbatim(texts())).out(&out);
+    let made = audit.run().unwrap();
+    let read = Report::open(&out).unwrap();
+    assert_eq!(read.cells()[0].hits, made.cells()[0].hits);
+    assert_eq!(read.cells()[0].attack, "verbatim");
+    let teda = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_teda"))
+            .args(arguments)
+            .current_dir(folder.path())
+            .output();
+        output.unwrap()
+    };
+    let judged = teda(&["report", "run", "--estimator", "abstain", "--out", "x"]);
+    assert!(judged.status.success(), "{judged:?}");
+    let beside = "own:verbatim,overlap";
+    let both = teda(&["report", "run", "--attack", beside, "--out", "y"]);
+    assert!(both.status.success(), "{both:?}");
+    let elsewhere = teda(&["audit", "--mech", "krr", "--attack", "own:verbatim"]);
+    let said = String::from_utf8(elsewhere.stderr).unwrap();
+    assert_eq!(elsewhere.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("that program alone can guess with it"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_was_left_out_is_said_with_the_report() {
+    let few = audit().trials(100).run().unwrap();
+    assert!(few.cells().iter().all(|cell| cell.attack != "learned"));
+    let said = few
+        .notes()
+        .iter()
+        .any(|note| note.contains("without 'learned'"));
+    assert!(said && few.table().contains("without 'learned'"), "{few:?}");
+    let doubled = audit().texts([texts(), texts()].concat()).trials(20).run();
+    let said = doubled.unwrap().notes().join("; ");
+    assert!(said.contains("3 equal to an earlier one"), "{said}");
+}
+
+#[test]
+fn another_encoder_than_the_runs_is_never_taken_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    audit().encoder(Lengths).out(&out).run().unwrap();
+    let report = Command::new(env!("CARGO_BIN_EXE_teda"))
+        .args(["report", "run", "--attack", "overlap", "--out", "x"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8(report.stderr).unwrap();
+    assert_eq!(report.status.code(), Some(2), "{said}");
+    assert!(said.contains("of the program that made it"), "{said}");
+}
+
+#[test]
 fn threads_of_the_caller_change_no_number() {
     let on = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();

@@ -19,8 +19,12 @@ pub struct Choice {
 #[derive(Clone)]
 enum Maker {
     Registered(&'static Entry),
-    Own(Arc<str>, Built),
+    /// A program's own; nothing but its name, where a stored run names it.
+    Own(Arc<str>, Option<Built>),
 }
+
+/// What stands before the name of a program's own attack where a stored run names it.
+const OWN: &str = "own:";
 
 /// An attack that is built.
 #[derive(Clone)]
@@ -54,6 +58,12 @@ impl Choice {
     /// # Errors
     /// Usage, for an unknown name or option, or a value out of range.
     pub fn parse(text: &str) -> Result<Self> {
+        if let Some(name) = text.strip_prefix(OWN) {
+            return Ok(Self {
+                maker: Maker::Own(name.into(), None),
+                training: TRAINING,
+            });
+        }
         let (name, options) = text.split_once(':').unwrap_or((text, ""));
         let entry = entry(name)?;
         let mut training = TRAINING;
@@ -84,9 +94,18 @@ impl Choice {
             )));
         }
         Ok(Self {
-            maker: Maker::Own(name.into(), attack),
+            maker: Maker::Own(name.into(), Some(attack)),
             training: TRAINING,
         })
+    }
+
+    /// What [`Self::parse`] reads back: its name, and whether it is a program's own.
+    #[must_use]
+    pub fn written(&self) -> String {
+        match &self.maker {
+            Maker::Registered(_) => self.to_string(),
+            Maker::Own(name, _) => format!("{OWN}{name}"),
+        }
     }
 
     /// Whether it learns from the first trials of a series, and judges once all are there.
@@ -94,7 +113,7 @@ impl Choice {
     pub fn learns(&self) -> bool {
         match &self.maker {
             Maker::Registered(entry) => entry.learns(),
-            Maker::Own(_, attack) => matches!(attack, Built::Learns(_)),
+            Maker::Own(_, attack) => matches!(attack, Some(Built::Learns(_))),
         }
     }
 
@@ -120,7 +139,11 @@ impl Choice {
                 Build::Scores(build) => Built::Scores(build(context)?.into()),
                 Build::Learns(build) => Built::Learns(build(context)?.into()),
             },
-            Maker::Own(_, attack) => attack.clone(),
+            Maker::Own(name, attack) => attack.clone().ok_or_else(|| {
+                Error::usage(format!(
+                    "'{name}' is an attack of the program that made the run: that program alone can guess with it"
+                ))
+            })?,
         })
     }
 

@@ -65,7 +65,7 @@ impl From<Attacks> for Vec<String> {
     fn from(attacks: Attacks) -> Self {
         match attacks {
             Attacks::Auto => vec![AUTO.to_owned()],
-            Attacks::Named(choices) => choices.iter().map(Choice::to_string).collect(),
+            Attacks::Named(choices) => choices.iter().map(Choice::written).collect(),
         }
     }
 }
@@ -104,8 +104,8 @@ impl EstimatorChoice {
     /// The estimator of an attack's cell: `abstain` for attacks that learn, whose scores are calibrated, `teda` for
     /// others, and `anytime` where a series stops by what it sees, unless one was named.
     #[must_use]
-    pub fn of(self, until: Until, attack: &Choice) -> &'static str {
-        match (self, until, attack.learns()) {
+    pub fn of(self, until: Until, learns: bool) -> &'static str {
+        match (self, until, learns) {
             (Self::Named(estimator), ..) => estimator.name,
             (Self::Auto, Until::Trials, true) => "abstain",
             (Self::Auto, Until::Trials, false) => TEDA,
@@ -160,7 +160,10 @@ mod tests {
 
     #[test]
     fn attacks_are_written_as_they_were_named() {
-        for names in [&["auto"][..], &["learned:share=0.5", "embedding"]] {
+        for names in [
+            &["auto"][..],
+            &["learned:share=0.5", "embedding", "own:mine"],
+        ] {
             let attacks = parse(names).unwrap();
             assert_eq!(Vec::<String>::from(attacks), names);
         }
@@ -171,14 +174,13 @@ mod tests {
 
     #[test]
     fn what_is_left_open_fits_the_attack_and_the_rule() {
-        let (learned, length) = (Choice::parse("learned"), Choice::parse("length"));
-        let (learned, length) = (learned.unwrap(), length.unwrap());
+        let [learned, length] = ["learned", "length"].map(|name| Choice::parse(name).unwrap());
         let auto = EstimatorChoice::parse("auto").unwrap();
-        assert_eq!(auto.of(Until::Trials, &learned), "abstain");
-        assert_eq!(auto.of(Until::Trials, &length), "teda");
-        assert_eq!(auto.of(Until::Decided, &length), "anytime");
+        assert_eq!(auto.of(Until::Trials, learned.learns()), "abstain");
+        assert_eq!(auto.of(Until::Trials, length.learns()), "teda");
+        assert_eq!(auto.of(Until::Decided, length.learns()), "anytime");
         let named = EstimatorChoice::parse("baseline").unwrap();
-        assert_eq!(named.of(Until::Trials, &learned), "baseline");
+        assert_eq!(named.of(Until::Trials, learned.learns()), "baseline");
         assert!(EstimatorChoice::parse("basline").is_err());
     }
 }

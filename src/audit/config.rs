@@ -90,10 +90,45 @@ fn automatic() -> String {
     AUTO.to_owned()
 }
 
+/// Trials of a cell, where none are asked for.
+pub const TRIALS: u64 = 10_000;
+
 /// Counts up to here are exact in double precision.
 const MOST_TRIALS: u64 = 1 << 53;
 
 impl Config {
+    /// An audit of these mechanisms, with the defaults of `teda audit` for all else.
+    #[must_use]
+    pub fn new(mechanisms: Vec<Source>) -> Self {
+        Self {
+            mechanisms,
+            epsilons: None,
+            set: Vec::new(),
+            preset: None,
+            claim: None,
+            datasets: vec![Request {
+                source: "snips".to_owned(),
+                ..Request::default()
+            }],
+            attacks: Attacks::Auto,
+            ks: vec![2],
+            lambdas: vec![-10_000.0],
+            neighbours: Neighbours::AnyTexts,
+            pairs: Pairs::Drawn,
+            trials: TRIALS,
+            alpha: 0.01,
+            delta: 0.0,
+            estimator: EstimatorChoice::Auto,
+            until: Until::Trials,
+            seed: 0,
+            llm: "builtin".to_owned(),
+            encoder: "builtin".to_owned(),
+            judge: automatic(),
+            shard: None,
+            keep: Keep::Rows,
+        }
+    }
+
     /// Checks everything that can be checked without data or models.
     ///
     /// # Errors
@@ -200,8 +235,13 @@ impl Config {
     /// Its data sets.
     ///
     /// # Errors
-    /// Those of [`teda_datasets::load`].
+    /// Usage, where the texts are those of a program; those of [`teda_datasets::load`].
     pub fn load(&self) -> Result<Vec<Dataset>> {
+        if self.datasets.is_empty() {
+            return Err(Error::usage(
+                "the texts of this run are of the program that made it: that program alone can go on with it",
+            ));
+        }
         let load = |request| teda_datasets::load(request, &mut std::io::stdin());
         self.datasets.iter().map(load).collect()
     }

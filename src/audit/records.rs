@@ -38,7 +38,10 @@ pub fn cell_plans(config: &Config, plan: &Plan) -> Result<Vec<CellPlan>> {
                 trials: config.trials,
                 alpha: config.alpha,
                 delta: config.delta,
-                estimator: config.estimator.of(config.until, attack).to_owned(),
+                estimator: config
+                    .estimator
+                    .of(config.until, attack.learns())
+                    .to_owned(),
                 guarantee: series.mechanism.guarantee(),
                 claimed_epsilon: series.claim.map(|claim| claim.epsilon),
                 claimed_delta: series.claim.map(|claim| claim.delta),

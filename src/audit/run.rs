@@ -124,6 +124,14 @@ impl Prepared {
         })
     }
 
+    /// What a user should know before the first trial, one line each: what became of the data, which attacks are left
+    /// out and why, how many texts are beyond a model's window.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let data = self.plan.corpora.iter().map(Corpus::summary);
+        data.chain(self.plan.notes.iter().cloned()).collect()
+    }
+
     /// The cells to compute, as the manifest will have them.
     ///
     /// # Errors

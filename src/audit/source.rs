@@ -199,7 +199,9 @@ impl Source {
             Self::Registry(entry) => entry.instance(context, epsilon, settings)?.into(),
             Self::Program(command) => Arc::new(Exec::new(ExecOptions {
                 command: command.clone(),
-                processes: programs.processes,
+                processes: programs
+                    .processes
+                    .unwrap_or_else(rayon::current_num_threads),
                 timeout: programs.timeout,
                 restarts: RESTARTS,
                 epsilon,

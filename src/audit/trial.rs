@@ -118,8 +118,15 @@ pub fn run_from(
     let guesses: Vec<Vec<Guess>> = attacks
         .iter()
         .map(|attack| {
-            let seed = |row: usize, role| seed.role(numbers.start + row as u64, role);
-            guess(&**attack, series.k, seed, &sets, &releases, &likelihoods)
+            guess(
+                &**attack,
+                series.k,
+                seed,
+                &numbers,
+                &sets,
+                &releases,
+                &likelihoods,
+            )
         })
         .collect::<Result<_>>()?;
     Ok(releases
@@ -252,11 +259,13 @@ fn no_contradiction(secrets: &[usize], log_likelihoods: &[Vec<f64>]) -> Result<(
 fn guess(
     attack: &dyn Attack,
     k: usize,
-    seed: impl Fn(usize, Role) -> Seed,
+    seed: Seed,
+    numbers: &std::ops::Range<u64>,
     sets: &[usize],
     releases: &[Release],
     likelihoods: &[Vec<f64>],
 ) -> Result<Vec<Guess>> {
+    let seed = |row: usize, role| seed.role(numbers.start + row as u64, role);
     let shown: Vec<usize> = (0..releases.len())
         .filter(|row| failure(&releases[*row]).is_none())
         .collect();
@@ -276,7 +285,7 @@ fn guess(
             let scores = scored.next_if(|(shown, _)| **shown == row);
             let scores = scores.map(|(_, scores)| scores);
             decide(scores, k, seed(row, Role::Ties))
-                .map_err(|e| e.context(format!("row {row} of a batch")))
+                .map_err(|e| e.context(format!("trial {}", numbers.start + row as u64)))
         })
         .collect()
 }

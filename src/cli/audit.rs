@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use teda::audit::choices::{AUTO, Attacks, EstimatorChoice};
-use teda::audit::config::{Config, Keep};
+use teda::audit::config::{Config, Keep, TRIALS};
 use teda::audit::pairs::Pairs;
 use teda::audit::plan::recorded;
 use teda::audit::progress::Progress;
@@ -146,9 +146,6 @@ pub struct Arguments {
     dry_run: bool,
 }
 
-/// Trials of a cell, where none are asked for.
-const TRIALS: u64 = 10_000;
-
 const EXAMPLES: &str = "Examples:
   teda audit --mech privrewrite --k 2 --trials 10000
   teda audit --mech krr,krr-half-noise --limit 2 --lambda 0 --trials 1000000
@@ -229,11 +226,8 @@ impl Arguments {
                 print(&dry_run(&prepared, trials)?)?;
                 return Ok(Outcome::Done);
             }
-            for corpus in &prepared.plan.corpora {
-                terminal.note(&corpus.summary());
-            }
-            for note in &prepared.plan.notes {
-                terminal.note(note);
+            for note in prepared.notes() {
+                terminal.note(&note);
             }
             prepared.begin(self.out.as_deref(), &control)?
         };

@@ -6,15 +6,12 @@ use std::time::Duration;
 
 use clap::Args;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use teda::audit::choices::{AUTO, Attacks, EstimatorChoice};
-use teda::audit::config::{Config, Keep};
-use teda::audit::pairs::Pairs;
+use teda::audit::config::Config;
 use teda::audit::progress::Progress;
 use teda::audit::run::Control;
 use teda::audit::source::Source;
-use teda::audit::stopping::Until;
 use teda::models::{Access, Programs, Say};
-use teda_core::{Error, Neighbours, Result};
+use teda_core::{Error, Result};
 use teda_datasets::Request;
 use teda_server::Budget;
 
@@ -125,9 +122,7 @@ impl AccessArguments {
                 max_tokens: self.max_tokens,
             },
             programs: Programs {
-                processes: self
-                    .processes
-                    .map_or_else(rayon::current_num_threads, usize::from),
+                processes: self.processes.map(usize::from),
                 timeout: Duration::from_secs(self.timeout.into()),
             },
             say,
@@ -149,28 +144,14 @@ impl ModelArguments {
         datasets: Vec<Request>,
     ) -> Config {
         Config {
-            mechanisms,
             epsilons,
             set: self.set.clone(),
             preset: self.preset.clone(),
-            claim: None,
             datasets,
-            attacks: Attacks::Auto,
-            ks: vec![2],
-            lambdas: vec![0.0],
-            neighbours: Neighbours::AnyTexts,
-            pairs: Pairs::Drawn,
-            trials: 1,
-            alpha: 0.01,
-            delta: 0.0,
-            estimator: EstimatorChoice::Auto,
-            until: Until::Trials,
             seed: self.seed,
             llm: self.llm.clone(),
             encoder: self.encoder.clone(),
-            judge: AUTO.into(),
-            shard: None,
-            keep: Keep::Rows,
+            ..Config::new(mechanisms)
         }
     }
 }

@@ -81,8 +81,7 @@ impl Arguments {
             estimator,
         };
         let place = |path: &Path| std::fs::canonicalize(path).ok();
-        let is_own = |run: &PathBuf| place(run).is_some() && place(run) == place(&out);
-        let own = !other && self.runs.len() == 1 && is_own(&self.runs[0]);
+        let own = !other && matches!(&self.runs[..], [run] if place(run) == place(&out));
         if !own && Manifest::load(&out).is_ok() {
             return Err(Error::usage(format!(
                 "--out {}: this is a run, and its own results are not overwritten",

@@ -59,8 +59,8 @@ impl Default for Access {
 /// How programs are run; nothing here can change a result of one that keeps to the protocol.
 #[derive(Debug, Clone, Copy)]
 pub struct Programs {
-    /// Processes of a command at once.
-    pub processes: usize,
+    /// Processes of a command at once; one a thread where none is said.
+    pub processes: Option<usize>,
     /// How long a process may be silent.
     pub timeout: Duration,
 }
@@ -69,11 +69,14 @@ impl Default for Programs {
     /// A process a thread, and ten minutes.
     fn default() -> Self {
         Self {
-            processes: rayon::current_num_threads(),
+            processes: None,
             timeout: Duration::from_secs(600),
         }
     }
 }
+
+/// The source of a model that the program which calls this library brings.
+pub const OF_THE_PROGRAM: &str = "the program that made the run";
 
 /// The models that an audit names, and what for.
 #[derive(Debug, Clone)]
@@ -226,7 +229,7 @@ impl Models {
         self.encoder = encoder;
         self.records.push(ModelRecord {
             name: "encoder".to_owned(),
-            source: "the program that made the run".to_owned(),
+            source: OF_THE_PROGRAM.to_owned(),
             sha256: None,
         });
     }

@@ -4,15 +4,14 @@ use std::path::{Path, PathBuf};
 
 use teda_attacks::{Choice, Context};
 use teda_core::{Error, Result};
-use teda_results::{
-    Cell, CellPlan, Document, Row, Status, Writer, cells_csv, guesses, texts, trials,
-};
+use teda_results::{Cell, CellPlan, Document, Row, Status, Writer, cells_csv, guesses, trials};
 
 use crate::audit::attacks_on_rows::{self, Put};
 use crate::audit::counting::{self, Count, Counted};
 use crate::audit::run::{InMemory, Made, Trials};
 use crate::report::curves;
 use crate::report::judge::judge;
+use crate::report::witness::Texts;
 
 /// The result document of a run directory.
 pub const RESULT: &str = "result.json";
@@ -42,17 +41,10 @@ pub fn write(made: Made) -> Result<(PathBuf, Vec<Cell>)> {
         manifest.guesses_sha256 = Some(guesses::sha256(directory)?);
         counted
     } else {
-        made.counts
-            .into_iter()
-            .zip(made.seconds)
-            .map(Some)
-            .collect()
+        known(made.counts, made.seconds)
     };
     let counted = with_plans(&manifest.cells, counted, is_part);
-    let cells = judge(&counted, || match &manifest.texts_sha256 {
-        Some(sha256) => texts::read(directory, sha256),
-        None => Ok(Vec::new()),
-    })?;
+    let cells = judge(&counted, Texts::Stored(directory, &manifest))?;
     write_cells(directory, &cells)?;
     manifest.trials_sha256 = kept.map(|()| trials::sha256(directory)).transpose()?;
     manifest.status = Status::Complete;
@@ -70,21 +62,22 @@ pub fn in_memory(made: InMemory) -> Result<Vec<Cell>> {
         rows,
         trials: made,
     } = made;
-    let lists: Vec<Vec<String>> = made.contexts.iter().map(|c| c.texts.to_vec()).collect();
+    let lists = made.contexts.iter().map(|context| context.texts.clone());
+    let texts = Texts::Here(lists.collect());
     let counted = if cells.iter().any(CellPlan::is_deferred) {
         learn(&mut cells, made, rows.into_iter().map(Ok), None)?
     } else {
-        made.counts
-            .into_iter()
-            .zip(made.seconds)
-            .map(Some)
-            .collect()
+        known(made.counts, made.seconds)
     };
-    judge(&with_plans(&cells, counted, false), || Ok(lists))
+    judge(&with_plans(&cells, counted, false), texts)
 }
 
 /// A cell's counts with the seconds that it took.
 type Known = Option<(Count, Option<f64>)>;
+
+fn known(counts: Vec<Count>, seconds: Vec<Option<f64>>) -> Vec<Known> {
+    counts.into_iter().zip(seconds).map(Some).collect()
+}
 
 /// The cells that have counts: in a part of a run, not those of attacks that learn.
 fn with_plans(cells: &[CellPlan], counted: Vec<Known>, is_part: bool) -> Vec<Counted> {
@@ -127,7 +120,8 @@ fn learn(
                 plan: &cells[*cell],
                 attack: attacks[*cell].clone(),
                 rows: rows_of(cells, *cell) as u32,
-                context: context_of(&contexts, &cells[*cell])?,
+                context: context_of(&contexts, &cells[*cell])
+                    .map_err(|e| e.context(format!("cell {cell}")))?,
                 likelihoods: None,
             })
         })
@@ -135,7 +129,7 @@ fn learn(
     let choices: Vec<u64> = deferred.iter().map(|cell| choices[*cell]).collect();
     let amount = cells[deferred[0]].trials;
     let judged = attacks_on_rows::put(rows, &puts, &choices, amount, sink)?;
-    let mut counted: Vec<Known> = counts.into_iter().zip(seconds).map(Some).collect();
+    let mut counted = known(counts, seconds);
     for (cell, judged) in deferred.into_iter().zip(judged) {
         cells[cell].signs = judged.signs;
         let made = counted[cell].take().and_then(|(_, seconds)| seconds);
@@ -147,7 +141,7 @@ fn learn(
 /// What attacks on the texts of a cell are built from.
 fn context_of<'a>(contexts: &'a [Context], plan: &CellPlan) -> Result<&'a Context> {
     let context = plan.texts.and_then(|list| contexts.get(list as usize));
-    context.ok_or_else(|| Error::failed("the manifest does not say which texts a cell is about"))
+    context.ok_or_else(|| Error::failed("the manifest does not say which texts it is about"))
 }
 
 /// The attacks of cells that are stored by their names.

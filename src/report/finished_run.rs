@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use teda_attacks::Choice;
 use teda_core::estimator::{Needs, named};
 use teda_core::{Error, Result};
-use teda_results::{Cell, CellPlan, Document, Manifest, Row, Status, guesses, texts, trials};
+use teda_results::{Cell, CellPlan, Document, Manifest, Row, Status, guesses, trials};
 
 use crate::audit::choices::EstimatorChoice;
 use crate::audit::config::{Config, Keep};
@@ -14,6 +13,7 @@ use crate::audit::plan::refuse_ungaussian;
 use crate::audit::stopping::ANYTIME;
 use crate::report::finish;
 use crate::report::judge::judge;
+use crate::report::witness::Texts;
 
 /// A finished run.
 pub struct FinishedRun {
@@ -74,12 +74,12 @@ impl FinishedRun {
             )));
         }
         for cell in &mut self.manifest.cells {
-            let attack = Choice::parse(&cell.attack)?;
-            let fitting = estimator.of(until, &attack);
+            let fitting = estimator.of(until, cell.is_deferred());
             refuse_ungaussian(&cell.mechanism, cell.gaussian, fitting)?;
             if cell.is_deferred() && named(fitting)?.needs == Needs::Likelihoods {
                 return Err(Error::usage(format!(
-                    "the estimator '{fitting}' reads the mechanism's likelihoods, which the attack '{attack}' does not use: take one that counts guesses"
+                    "the estimator '{fitting}' reads the mechanism's likelihoods, which the attack '{}' does not use: take one that counts guesses",
+                    cell.attack
                 )));
             }
             fitting.clone_into(&mut cell.estimator);
@@ -87,15 +87,10 @@ impl FinishedRun {
         Ok(())
     }
 
-    /// The texts that candidates are numbers of, list by list; none of a run that kept none.
-    ///
-    /// # Errors
-    /// Failed, where they cannot be read or are not those of the run.
-    pub fn texts(&self) -> Result<Vec<Vec<String>>> {
-        match &self.manifest.texts_sha256 {
-            Some(sha256) => texts::read(&self.directory, sha256),
-            None => Ok(Vec::new()),
-        }
+    /// The texts that candidates are numbers of.
+    #[must_use]
+    pub fn texts(&self) -> Texts<'_> {
+        Texts::Stored(&self.directory, &self.manifest)
     }
 
     /// Refuses a run that kept no rows to be counted anew.
@@ -130,7 +125,7 @@ impl FinishedRun {
             return Ok(Document::read(&self.directory.join(finish::RESULT))?.cells);
         }
         let counted: Vec<Counted> = self.counted(choices)?.into_iter().flatten().collect();
-        judge(&counted, || self.texts())
+        judge(&counted, self.texts())
     }
 
     /// The cells, counted anew from the rows; in a part of a run, attacks that learn have no guesses yet.

@@ -8,18 +8,15 @@ use teda_results::{Cell, CellPlan};
 use crate::audit::counting::Counted;
 use crate::audit::stopping::ANYTIME;
 use crate::report::explanation;
-use crate::report::witness::{self, Witness};
+use crate::report::witness::{self, Texts, Witness};
 
-/// The results of counted cells. `lists` are the run's texts, read only where a cell quotes some. Results depend on
-/// what a run stores alone, so that it can be judged again at any time.
+/// The results of counted cells. Texts are read only where a cell quotes some. Results depend on what a run stores
+/// alone, so that it can be judged again at any time.
 ///
 /// # Errors
 /// Usage, for a level that a plan should not hold; failed, where the run's texts cannot be read.
-pub fn judge(
-    cells: &[Counted],
-    lists: impl FnOnce() -> Result<Vec<Vec<String>>>,
-) -> Result<Vec<Cell>> {
-    let witnesses = witness::find(cells, lists)?;
+pub fn judge(cells: &[Counted], texts: Texts<'_>) -> Result<Vec<Cell>> {
+    let witnesses = witness::find(cells, texts)?;
     let cells = cells.iter().zip(witnesses);
     cells
         .map(|(cell, witness)| judge_cell(cell, witness))

@@ -11,4 +11,4 @@ pub mod merge;
 pub mod rejudge;
 pub mod table;
 pub mod warnings;
-mod witness;
+pub mod witness;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use teda_attacks::{Choice, Context};
 use teda_core::{Error, Result};
-use teda_results::{Cell, CellPlan, Manifest, Writer, trials};
+use teda_results::{Cell, CellPlan, Manifest, ModelRecord, Writer, trials};
 
 use crate::audit::attacks_on_rows::{self, Put};
 use crate::audit::choices::{Attacks, EstimatorChoice};
@@ -18,7 +18,7 @@ use crate::audit::counting::Counted;
 use crate::audit::plan::refuse_ungaussian;
 use crate::audit::run::Prepared;
 use crate::audit::stopping::Until;
-use crate::models::{Access, Models, Wanted};
+use crate::models::{Access, Models, OF_THE_PROGRAM, Wanted};
 use crate::report::finish;
 use crate::report::finished_run::FinishedRun;
 use crate::report::judge::judge;
@@ -105,7 +105,7 @@ impl Request {
                 stored.directory.display()
             )));
         }
-        let estimator = config.estimator.of(config.until, attack);
+        let estimator = config.estimator.of(config.until, attack.learns());
         refuse_ungaussian(&beside.mechanism, beside.gaussian, estimator)?;
         Ok(CellPlan {
             attack: attack.to_string(),
@@ -170,7 +170,7 @@ impl Request {
             }
         }
         let counted: Vec<Counted> = counted.into_iter().flatten().collect();
-        judge(&counted, || stored.texts())
+        judge(&counted, stored.texts())
     }
 }
 
@@ -228,6 +228,14 @@ impl Ground {
             if !new.contains(&attack) {
                 new.push(attack);
             }
+        }
+        let is_own = |record: &&ModelRecord| record.source == OF_THE_PROGRAM;
+        if let Some(own) = stored.manifest.models.iter().find(is_own) {
+            return Err(Error::usage(format!(
+                "{}: the {} of this run is of the program that made it: that program alone can put other attacks to it",
+                stored.directory.display(),
+                own.name
+            )));
         }
         let likelihoods = new.iter().any(Choice::needs_likelihoods);
         let config = Config {
@@ -306,7 +314,6 @@ fn contexts_of(stored: &FinishedRun, config: &Config, access: &Access) -> Result
     lists(stored)?
         .into_iter()
         .map(|texts| {
-            let texts: Arc<[String]> = texts.into();
             Ok(Context {
                 vectors: embed(&texts, &*models.encoder)?,
                 texts,
@@ -320,9 +327,9 @@ fn contexts_of(stored: &FinishedRun, config: &Config, access: &Access) -> Result
 
 /// The lists of texts that candidates are numbers of. Runs that are older than texts.parquet have them in their data
 /// sets alone.
-fn lists(stored: &FinishedRun) -> Result<Vec<Vec<String>>> {
+fn lists(stored: &FinishedRun) -> Result<Vec<Arc<[String]>>> {
     if stored.manifest.texts_sha256.is_some() {
-        return stored.texts();
+        return stored.texts().read();
     }
     let config = &stored.config;
     if config.recorded().is_some() || config.neighbours == teda_core::Neighbours::OneToken {
@@ -336,7 +343,7 @@ fn lists(stored: &FinishedRun) -> Result<Vec<Vec<String>>> {
         if dataset.sha256 != then.sha256 {
             return Err(changed(stored, &then.name));
         }
-        Ok(dataset.texts)
+        Ok(dataset.texts.into())
     };
     let requests = config.datasets.iter().zip(&stored.manifest.datasets);
     requests.map(load).collect()

@@ -1,8 +1,49 @@
 //! The candidate texts that show a bound, where single ones do.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use teda_core::{Error, Result};
+use teda_results::{Manifest, texts};
 
 use crate::audit::counting::Counted;
+
+/// Where the texts that candidates are numbers of are, list by list.
+pub enum Texts<'a> {
+    /// In the directory of a run, if it kept them.
+    Stored(&'a Path, &'a Manifest),
+    /// Here.
+    Here(Vec<Arc<[String]>>),
+}
+
+impl Texts<'_> {
+    /// All of them; none of a run that kept none.
+    ///
+    /// # Errors
+    /// Failed, where they cannot be read or are not those of the run.
+    pub fn read(self) -> Result<Vec<Arc<[String]>>> {
+        match self {
+            Self::Here(lists) => Ok(lists),
+            Self::Stored(directory, manifest) => match &manifest.texts_sha256 {
+                Some(sha256) => {
+                    let lists = texts::read(directory, sha256)?;
+                    Ok(lists.into_iter().map(Arc::from).collect())
+                }
+                None => Ok(Vec::new()),
+            },
+        }
+    }
+
+    fn misfit(&self) -> Error {
+        let place = match self {
+            Self::Stored(directory, _) => format!("{}: texts.parquet does", directory.display()),
+            Self::Here(_) => "the texts do".to_owned(),
+        };
+        Error::failed(format!(
+            "{place} not fit the cells: they were changed or belong to another run"
+        ))
+    }
+}
 
 /// The witness of a cell.
 pub struct Witness {
@@ -21,14 +62,11 @@ impl Witness {
     }
 }
 
-/// The witness of each cell, with its texts as the run kept them; `lists` is empty for a run that kept none.
+/// The witness of each cell, with its texts as the run kept them.
 ///
 /// # Errors
 /// Failed, where the texts cannot be read or are not those of the run.
-pub fn find(
-    cells: &[Counted],
-    lists: impl FnOnce() -> Result<Vec<Vec<String>>>,
-) -> Result<Vec<Option<Witness>>> {
+pub fn find(cells: &[Counted], texts: Texts<'_>) -> Result<Vec<Option<Witness>>> {
     let numbers: Vec<Option<Vec<u32>>> = cells
         .iter()
         .map(|cell| match cell.plan.explored {
@@ -37,8 +75,9 @@ pub fn find(
         })
         .collect();
     // All texts of a run may be many: they are read where they are needed.
+    let misfit = texts.misfit();
     let lists = match numbers.iter().any(Option::is_some) {
-        true => lists()?,
+        true => texts.read()?,
         false => Vec::new(),
     };
     let witness = |(cell, numbers): (&Counted, Option<Vec<u32>>)| {
@@ -46,11 +85,7 @@ pub fn find(
             return Ok(None);
         };
         let texts = match cell.plan.texts.filter(|_| !lists.is_empty()) {
-            Some(list) => said(&lists, list, &numbers).ok_or_else(|| {
-                Error::failed(
-                    "the run's texts do not fit its manifest: they were changed or belong to another run",
-                )
-            })?,
+            Some(list) => said(&lists, list, &numbers).ok_or_else(|| misfit.clone())?,
             None => Vec::new(),
         };
         Ok(Some(Witness { numbers, texts }))
@@ -59,7 +94,7 @@ pub fn find(
 }
 
 /// The texts of a list that have these numbers.
-fn said(lists: &[Vec<String>], list: u32, numbers: &[u32]) -> Option<Vec<String>> {
+fn said(lists: &[Arc<[String]>], list: u32, numbers: &[u32]) -> Option<Vec<String>> {
     let list = lists.get(list as usize)?;
     let text = |number: &u32| list.get(*number as usize).cloned();
     numbers.iter().map(text).collect()

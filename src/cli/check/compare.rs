@@ -61,9 +61,7 @@ impl Recorded {
         if fields.has(REFERENCE) && fields.has(FORMERLY) {
             return Err(fields.at(
                 FORMERLY,
-                Error::usage(
-                    "reference and recorded: they are one thing, whose old name is recorded",
-                ),
+                Error::usage("reference and recorded name the same thing: keep reference"),
             ));
         }
         let tolerance = fields.number("tolerance")?.unwrap_or(TOLERANCE);
