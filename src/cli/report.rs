@@ -110,7 +110,7 @@ impl Arguments {
         let shown: Vec<CellPlan> = shown.map(|asked| asked.plan.clone()).collect();
         let choices = counting::choices(&shown);
         let is_new =
-            |(_, asked): &(FinishedRun, Vec<Asked>)| asked.iter().any(|a| a.stored.is_none());
+            |(_, asked): &(FinishedRun, Vec<Asked>)| asked.iter().any(|a| a.new_attack().is_some());
         let sink = runs.iter().any(is_new).then(|| guesses::create(&out));
         let mut sink = sink.transpose()?;
         let mut cells = Vec::new();

@@ -27,10 +27,35 @@ use crate::report::judge::judge;
 pub struct Asked {
     /// What it is.
     pub plan: CellPlan,
-    /// The cell of the stored run that it is, where there is one; none for one that is judged now.
-    pub stored: Option<usize>,
+    guesses: Guesses,
     /// The cell of the stored run that has its rows.
     rows: usize,
+}
+
+/// Whose guesses a cell of a report counts.
+enum Guesses {
+    /// Those of this cell of the stored run.
+    Stored(usize),
+    /// Those that this attack makes now.
+    Now(Choice),
+}
+
+impl Asked {
+    /// The attack that judges the rows now, if any does.
+    #[must_use]
+    pub fn new_attack(&self) -> Option<&Choice> {
+        match &self.guesses {
+            Guesses::Stored(_) => None,
+            Guesses::Now(attack) => Some(attack),
+        }
+    }
+
+    fn stored(&self) -> Option<usize> {
+        match self.guesses {
+            Guesses::Stored(place) => Some(place),
+            Guesses::Now(_) => None,
+        }
+    }
 }
 
 /// What a report asks of a stored run beside its own cells.
@@ -53,7 +78,7 @@ impl Request {
         let cells = &stored.manifest.cells;
         let own = |place: usize| Asked {
             plan: cells[place].clone(),
-            stored: Some(place),
+            guesses: Guesses::Stored(place),
             rows: finish::rows_of(cells, place),
         };
         let waits = |place: &usize| stored.manifest.shard.is_some() && cells[*place].is_deferred();
@@ -78,7 +103,7 @@ impl Request {
                     Some(place) => asked.push(own(*place)),
                     None => asked.push(Asked {
                         plan: self.planned(&cells[first], &attack, stored)?,
-                        stored: None,
+                        guesses: Guesses::Now(attack),
                         rows: finish::rows_of(cells, first),
                     }),
                 }
@@ -132,7 +157,7 @@ impl Request {
     ) -> Result<Vec<Cell>> {
         let mut own_choices = vec![1; stored.manifest.cells.len()];
         for (asked, choices) in asked.iter().zip(choices) {
-            if let Some(place) = asked.stored {
+            if let Some(place) = asked.stored() {
                 own_choices[place] = *choices;
             }
         }
@@ -142,23 +167,25 @@ impl Request {
         let mut counted: Vec<Option<Counted>> = Vec::new();
         let mut own = stored.counted(&own_choices)?;
         for asked in asked {
-            counted.push(asked.stored.and_then(|place| own[place].take()));
+            counted.push(asked.stored().and_then(|place| own[place].take()));
         }
-        let new: Vec<usize> = (0..asked.len())
-            .filter(|place| asked[*place].stored.is_none())
+        let new: Vec<(usize, &Choice)> = asked
+            .iter()
+            .enumerate()
+            .filter_map(|(place, asked)| Some((place, asked.new_attack()?)))
             .collect();
         if !new.is_empty() {
-            let ground = Ground::new(self, stored, asked, access)?;
+            let ground = Ground::new(self, stored, &new, access)?;
             let puts: Vec<Put<'_>> = new
                 .iter()
-                .map(|place| ground.put(first + place, &asked[*place]))
+                .map(|(place, attack)| ground.put(first + place, &asked[*place], attack))
                 .collect::<Result<_>>()?;
-            let choices: Vec<u64> = new.iter().map(|place| choices[*place]).collect();
+            let choices: Vec<u64> = new.iter().map(|(place, _)| choices[*place]).collect();
             let trials = stored.config.trial_range();
             let amount = trials.end - trials.start;
             let rows = trials::rows(&stored.directory)?;
             let judged = attacks_on_rows::put(rows, &puts, &choices, amount, sink)?;
-            for (place, judged) in new.into_iter().zip(judged) {
+            for ((place, _), judged) in new.into_iter().zip(judged) {
                 counted[place] = Some(Counted {
                     plan: CellPlan {
                         signs: judged.signs,
@@ -219,14 +246,13 @@ impl Ground {
     fn new(
         request: &Request,
         stored: &FinishedRun,
-        asked: &[Asked],
+        asked: &[(usize, &Choice)],
         access: &Access,
     ) -> Result<Self> {
         let mut new: Vec<Choice> = Vec::new();
-        for asked in asked.iter().filter(|asked| asked.stored.is_none()) {
-            let attack = Choice::parse(&asked.plan.attack)?;
-            if !new.contains(&attack) {
-                new.push(attack);
+        for (_, attack) in asked {
+            if !new.contains(attack) {
+                new.push((*attack).clone());
             }
         }
         let is_own = |record: &&ModelRecord| record.source == OF_THE_PROGRAM;
@@ -258,12 +284,11 @@ impl Ground {
         })
     }
 
-    fn put<'a>(&'a self, cell: usize, asked: &'a Asked) -> Result<Put<'a>> {
+    fn put<'a>(&'a self, cell: usize, asked: &'a Asked, attack: &Choice) -> Result<Put<'a>> {
         let plan = &asked.plan;
         let context = self.contexts.get(plan.texts.unwrap_or(0) as usize);
         let context =
             context.ok_or_else(|| Error::failed("the run's texts do not fit its manifest"))?;
-        let attack = Choice::parse(&plan.attack)?;
         let likelihoods = attack.needs_likelihoods();
         let series = self.prepared.as_ref().filter(|_| likelihoods);
         let series = series.and_then(|prepared| {
@@ -273,7 +298,7 @@ impl Ground {
         Ok(Put {
             cell: cell as u32,
             plan,
-            attack,
+            attack: attack.clone(),
             rows: asked.rows as u32,
             context,
             likelihoods: series,
