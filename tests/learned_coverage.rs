@@ -5,18 +5,20 @@
 //! AUDITS=2000 cargo test --release --workspace --test learned_coverage -- --nocapture
 //! ```
 //!
-//! Without `AUDITS`, there are 60 of each subject. Each audit has 700 trials: the attack learns from the first 210 and judges the other 490, as in the smallest audit
-//! that has it. The binomial test is exact: with a true rate of at most α/2, it fails in fewer than 1 of 10 000 seeds.
+//! Without `AUDITS`, there are 60 of each subject. Each audit has 700 trials: the attack learns from the first 210 and
+//! judges the other 490, as in the smallest audit that has it. The binomial test is exact: with a true rate of at most α/2, it fails in fewer than 1 of 10 000 seeds.
 //! An attack that is counted on the trials that it learned from must be caught by the same test.
 
 use std::sync::Arc;
 
 use rayon::prelude::*;
 use statrs::distribution::{Binomial, DiscreteCDF};
+use teda::audit::run::Prepared;
+use teda::audit::trial::{self, Guess, Trial};
+use teda::{Attack, Audit, Guarantee, Learner, Mechanism, Observation, Query, Release, Result};
 use teda_attacks::{Build, registry};
-use teda_core::estimator::{ALL, Design, Estimator, Level, Needs, Observed};
-use teda_core::{Attack, Encoder, Example, Learner, Observation, Query, Role, Seed, Stream};
-use teda_mechanisms::Memory;
+use teda_core::estimator::{ALL, Design, Estimator, Level, Needs};
+use teda_core::{Example, Role, Seed, Stream};
 use teda_models::builtin;
 
 const K: usize = 2;
@@ -27,15 +29,12 @@ const ALPHAS: [f64; 2] = [0.05, 0.01];
 /// A p-value below this is no accident.
 const ALARM: f64 = 1e-4;
 
-/// What becomes of a text under some coins.
-type Release = dyn Fn(&str, Seed) -> String + Send + Sync;
-
 /// A mechanism of known ε over some texts.
 struct Subject {
     name: &'static str,
     epsilon: f64,
+    prepared: Prepared,
     context: teda_attacks::Context,
-    release: Box<Release>,
 }
 
 /// `number` words that say nothing.
@@ -46,11 +45,22 @@ fn sentence(stream: &mut Stream, number: usize) -> String {
     words.join(" ")
 }
 
-/// A release that has nothing to do with the text.
-fn null(_: &str, seed: Seed) -> String {
-    let mut stream = seed.stream();
-    let words = 1 + stream.below(30);
-    sentence(&mut stream, words)
+/// Releases that have nothing to do with the text.
+struct Null;
+
+impl Mechanism for Null {
+    fn rewrite(&self, queries: &[Query<'_>]) -> Result<Vec<Release>> {
+        let release = |query: &Query<'_>| {
+            let mut stream = query.seed.stream();
+            let words = 1 + stream.below(30);
+            Release::of(sentence(&mut stream, words))
+        };
+        Ok(queries.iter().map(release).collect())
+    }
+
+    fn guarantee(&self) -> Option<Guarantee> {
+        Some(Guarantee::claimed(0.0))
+    }
 }
 
 fn texts(number: usize, words: fn(&mut Stream) -> usize) -> Vec<String> {
@@ -63,60 +73,39 @@ fn texts(number: usize, words: fn(&mut Stream) -> usize) -> Vec<String> {
 }
 
 impl Subject {
-    fn new(
-        name: &'static str,
-        epsilon: f64,
-        texts: &[String],
-        release: impl Fn(&str, Seed) -> String + Send + Sync + 'static,
-    ) -> Self {
+    /// Pairs and secrets are uniform.
+    fn new(name: &'static str, epsilon: f64, audit: Audit, texts: &[String]) -> Self {
+        let audit = audit.texts(texts).lambda(0.0).attacks(["random"]);
         let encoder = Arc::new(builtin::encoder().unwrap());
-        let all: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let prepared = audit.prepare().unwrap();
+        let corpus = prepared.simulation().unwrap().corpus;
+        let context = teda_attacks::Context {
+            texts: corpus.texts.clone(),
+            vectors: corpus.vectors.clone(),
+            tokens: encoder.clone(),
+            encoder,
+            judge: None,
+        };
         Self {
             name,
             epsilon,
-            context: teda_attacks::Context {
-                texts: texts.into(),
-                vectors: Arc::new(encoder.encode(&all).unwrap()),
-                tokens: encoder.clone(),
-                encoder,
-                judge: None,
-            },
-            release: Box::new(release),
+            prepared,
+            context,
         }
-    }
-
-    /// Randomised response over four texts, one of which is twice as long as the others.
-    fn randomised_response(epsilon: f64) -> Self {
-        let domain = ["a b c", "d e f", "g h i", "j k l m n o"].map(String::from);
-        let encoder = Arc::new(builtin::encoder().unwrap());
-        let context = teda_mechanisms::Context {
-            texts: domain.to_vec().into(),
-            tokens: encoder.clone(),
-            encoder,
-            generator: None,
-            sampler: None,
-            language_model: None,
-            memory: Memory::default(),
-        };
-        let entry = teda_mechanisms::registry::entry("krr").unwrap();
-        let settings = entry.settings(None, &[]).unwrap();
-        let krr = entry.instance(&context, Some(epsilon), &settings).unwrap();
-        let release = move |text: &str, seed: Seed| {
-            let mut released = krr.rewrite(&[Query { text, seed }]).unwrap();
-            released.remove(0).text
-        };
-        Self::new("krr", epsilon, &domain, release)
     }
 
     fn all() -> Vec<Self> {
         let usual = |stream: &mut Stream| 3 + stream.below(10);
         // From 1 word to 300, most of them short.
         let wild = |stream: &mut Stream| (300.0_f64).powf(stream.uniform()) as usize;
+        let null = |name, texts: &[String]| Self::new(name, 0.0, Audit::new(Null), texts);
+        // One text is twice as long as the others.
+        let four = ["a b c", "d e f", "g h i", "j k l m n o"].map(String::from);
         vec![
-            Self::new("null, 200 texts", 0.0, &texts(200, usual), null),
-            Self::new("null, 4 texts", 0.0, &texts(4, usual), null),
-            Self::new("null, wild lengths", 0.0, &texts(60, wild), null),
-            Self::randomised_response(1.0),
+            null("null, 200 texts", &texts(200, usual)),
+            null("null, 4 texts", &texts(4, usual)),
+            null("null, wild lengths", &texts(60, wild)),
+            Self::new("krr", 1.0, Audit::of("krr").epsilons([1.0]), &four),
         ]
     }
 
@@ -127,125 +116,80 @@ impl Subject {
         }
     }
 
-    /// The trials of one audit: pairs and secrets uniform.
+    /// The trials of one audit.
     fn trials(&self, root: Seed) -> Vec<Trial> {
-        let texts = &self.context.texts;
-        (0..TRIALS)
-            .map(|t| {
-                let mut stream = root.role(t, Role::Candidates).stream();
-                let first = stream.below(texts.len());
-                let second = (first + 1 + stream.below(texts.len() - 1)) % texts.len();
-                let candidates = [first, second];
-                let secret = root.role(t, Role::Secret).stream().below(K);
-                let coins = root.role(t, Role::Mechanism);
-                Trial {
-                    candidates,
-                    secret,
-                    release: (self.release)(&texts[candidates[secret]], coins),
-                    ties: root.role(t, Role::Ties),
-                }
-            })
-            .collect()
+        let simulation = self.prepared.simulation().unwrap();
+        simulation.audit(TRIALS, root).unwrap()
     }
 }
 
-struct Trial {
-    candidates: [usize; K],
-    secret: usize,
-    release: String,
-    ties: Seed,
-}
-
-impl Trial {
-    fn observation(&self) -> Observation<'_> {
-        Observation {
-            candidates: &self.candidates,
-            release: &self.release,
-            log_likelihoods: &[],
-            seed: Seed::root(0),
-        }
-    }
-
-    fn example(&self) -> Example<'_> {
-        Example {
-            observation: self.observation(),
-            secret: self.secret,
-        }
-    }
-
-    /// The trial as estimators see it, and what becomes of it.
-    fn guessed(&self, scores: &[f64]) -> Guessed {
-        let guess = match scores[0].total_cmp(&scores[1]) {
-            std::cmp::Ordering::Greater => 0,
-            std::cmp::Ordering::Less => 1,
-            std::cmp::Ordering::Equal => self.ties.stream().below(K),
-        };
-        Guessed {
-            candidates: self.candidates.map(|text| text as u32),
-            secret: self.secret,
-            guess,
-            margin: (scores[0] - scores[1]).abs(),
-        }
+fn observation(trial: &Trial) -> Observation<'_> {
+    Observation {
+        candidates: &trial.candidates,
+        release: &trial.release,
+        log_likelihoods: &[],
+        seed: Seed::root(0),
     }
 }
 
-struct Guessed {
-    candidates: [u32; K],
-    secret: usize,
-    guess: usize,
-    margin: f64,
+fn examples(trials: &[Trial]) -> Vec<Example<'_>> {
+    let example = |trial| Example {
+        observation: observation(trial),
+        secret: trial.secret,
+    };
+    trials.iter().map(example).collect()
 }
 
-impl Guessed {
-    fn observed(&self) -> Observed<'_> {
-        Observed {
-            candidates: &self.candidates,
-            secret: self.secret,
-            guess: self.guess,
-            margin: self.margin,
-            failure: None,
-            log_likelihoods: &[],
-        }
+/// The trial with the guess that follows from scores.
+fn guessed(trial: &Trial, scores: Vec<f64>, root: Seed) -> Trial {
+    let ties = root.role(trial.number, Role::Ties);
+    let guess: Guess = trial::decide(Some(Ok(scores)), K, ties).unwrap();
+    Trial {
+        guesses: vec![guess],
+        ..trial.clone()
     }
 }
 
 /// The guesses of an attack on trials.
-fn judged(attack: &dyn Attack, trials: &[Trial]) -> Vec<Guessed> {
-    let shown: Vec<Observation<'_>> = trials.iter().map(Trial::observation).collect();
-    let scores = attack.score(&shown).unwrap();
+fn judged(attack: &dyn Attack, trials: &[Trial], root: Seed) -> Vec<Trial> {
+    let shown: Vec<Observation<'_>> = trials.iter().map(observation).collect();
+    let scores = trial::scores(attack, &shown).unwrap();
     let each = trials.iter().zip(scores);
-    each.map(|(trial, scores)| trial.guessed(&scores.unwrap()))
+    each.map(|(trial, scores)| guessed(trial, scores.unwrap(), root))
         .collect()
 }
 
 /// Guesses on the trials that are learned from, by models without them, and on the others.
-fn honest(subject: &Subject, trials: &[Trial]) -> [Vec<Guessed>; 2] {
+fn honest(subject: &Subject, trials: &[Trial], root: Seed) -> [Vec<Trial>; 2] {
     let (first, others) = trials.split_at(TRAINED);
-    let examples: Vec<Example<'_>> = first.iter().map(Trial::example).collect();
-    let fitted = subject.learner().fit(&examples).unwrap();
-    let own = first.iter().zip(&fitted.out_of_fold);
-    let own = own.map(|(trial, scores)| trial.guessed(scores)).collect();
-    [own, judged(&*fitted.attack, others)]
+    let fitted = subject.learner().fit(&examples(first)).unwrap();
+    let own = first.iter().zip(fitted.out_of_fold);
+    let own = own.map(|(trial, scores)| guessed(trial, scores, root));
+    [own.collect(), judged(&*fitted.attack, others, root)]
 }
 
 /// The planted bug: the trials that are counted are those that were learned from, too.
-fn in_sample(subject: &Subject, trials: &[Trial]) -> [Vec<Guessed>; 2] {
+fn in_sample(subject: &Subject, trials: &[Trial], root: Seed) -> [Vec<Trial>; 2] {
     let (first, others) = trials.split_at(TRAINED);
-    let examples: Vec<Example<'_>> = others.iter().map(Trial::example).collect();
-    let attack = subject.learner().fit(&examples).unwrap().attack;
-    [judged(&*attack, first), judged(&*attack, others)]
+    let attack = subject.learner().fit(&examples(others)).unwrap().attack;
+    [
+        judged(&*attack, first, root),
+        judged(&*attack, others, root),
+    ]
 }
 
 /// How an audit comes to its guesses.
-type Play = fn(&Subject, &[Trial]) -> [Vec<Guessed>; 2];
+type Play = fn(&Subject, &[Trial], Seed) -> [Vec<Trial>; 2];
 
-fn bound(estimator: &Estimator, design: Design, [tuning, counted]: &[Vec<Guessed>; 2]) -> f64 {
+fn bound(estimator: &Estimator, design: Design, [tuning, counted]: &[Vec<Trial>; 2]) -> f64 {
     let mut evidence = (estimator.begin)(design);
     for trial in tuning {
-        evidence.tune(&trial.observed()).unwrap();
+        evidence.tune(&trial.observed(&trial.numbers(), 0)).unwrap();
     }
     for trial in counted {
-        evidence.record(&trial.observed()).unwrap();
+        evidence
+            .record(&trial.observed(&trial.numbers(), 0))
+            .unwrap();
     }
     evidence.bound().epsilon
 }
@@ -281,7 +225,8 @@ fn count(subject: &Subject, audits: u64, play: Play) -> Vec<Count> {
     let exceeded: Vec<Vec<bool>> = (0..audits)
         .into_par_iter()
         .map(|audit| {
-            let guessed = play(subject, &subject.trials(root.at(audit)));
+            let root = root.at(audit);
+            let guessed = play(subject, &subject.trials(root), root);
             let above =
                 |case: &(&Estimator, Design)| bound(case.0, case.1, &guessed) > subject.epsilon;
             cases.iter().map(above).collect()
