@@ -1,8 +1,8 @@
 //! The hunt for the worst pair: which of many candidate sets shows most.
 //!
 //! # Definition
-//! Of T trials the first ⌊T/3⌋, at most 50,000, spread over N sets, drawn as the candidates of any trial
-//! are. They come in ⌈log₂ N⌉ rounds of as many trials each, in which the sets that are left take turns; after a
+//! Of T trials the first ⌊T/3⌋, at most 50,000, spread over N different sets, drawn as the candidates of any
+//! trial are. They come in ⌈log₂ N⌉ rounds of as many trials each, in which the sets that are left take turns; after a
 //! round, the half of them stays in whose trials so far the attack was right most often, of equal ones those where
 //! it was surer when it was right (successive halving), and
 //! after the last round one. All further trials are of that set, and they alone are counted. An attack that learns
@@ -17,7 +17,7 @@
 //! Karnin, Koren & Somekh (2013), "Almost optimal exploration in multi-armed bandits": sequential halving.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::RwLock;
 
@@ -26,6 +26,10 @@ use teda_results::Row;
 
 use crate::audit::counting::foreign;
 use crate::audit::pairs::rounds;
+
+/// Draws for each set that is wanted, at most: enough for all of N possible sets where each comes up about as often
+/// (they take N ln N draws), unless N is beyond e^20.
+const DRAWS: usize = 20;
 
 /// The hunt of one series.
 pub struct Hunt {
@@ -49,28 +53,34 @@ struct Progress {
 
 impl Hunt {
     /// Before the first round. `draw` draws a candidate set with each of some seeds.
+    ///
+    /// Sets that are drawn again do not count, so there are fewer than `sets` only where that many draws in
+    /// [`DRAWS`] · `sets` do not differ: of 50 possible sets, 50 draws would find 32.
     #[must_use]
     pub fn new(
         k: usize,
         sets: usize,
         trials: u64,
         seed: Seed,
-        draw: impl FnOnce(&[Seed]) -> Vec<usize>,
+        draw: impl Fn(&[Seed]) -> Vec<usize>,
     ) -> Self {
-        let seeds: Vec<Seed> = (0..sets as u64).map(|set| seed.at(set)).collect();
-        let mut distinct: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
-        let drawn = draw(&seeds);
-        for (place, set) in drawn.chunks(k).enumerate() {
-            let mut sorted = set.to_vec();
-            sorted.sort_unstable();
-            distinct.entry(sorted).or_insert(place);
+        let wanted = sets;
+        let mut known: BTreeSet<Vec<usize>> = BTreeSet::new();
+        let mut sets = Vec::with_capacity(wanted * k);
+        for turn in 0..DRAWS {
+            let seeds = (0..wanted).map(|place| seed.at((turn * wanted + place) as u64));
+            let drawn = draw(&seeds.collect::<Vec<_>>());
+            for set in drawn.chunks(k) {
+                let mut sorted = set.to_vec();
+                sorted.sort_unstable();
+                if known.len() < wanted && known.insert(sorted) {
+                    sets.extend_from_slice(set);
+                }
+            }
+            if known.len() == wanted {
+                break;
+            }
         }
-        let mut places: Vec<usize> = distinct.into_values().collect();
-        places.sort_unstable();
-        let sets: Vec<usize> = places
-            .iter()
-            .flat_map(|place| drawn[place * k..][..k].iter().copied())
-            .collect();
         let all = (0..sets.len() / k).collect();
         let row = |set: &[usize]| set.iter().map(|text| *text as u32).collect();
         let numbers = (sets.chunks(k).map(row).zip(0..)).collect();
