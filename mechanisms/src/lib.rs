@@ -21,5 +21,5 @@ mod text;
 mod tokens;
 
 pub use entry::{Build, Context, Entry, Kind, Preset, Rewriter};
-pub use exec::{Exec, Options as ExecOptions};
+pub use exec::{Children, Exec, Options as ExecOptions};
 pub use memory::Memory;

@@ -27,3 +27,19 @@ pub(crate) fn sha256(path: &Path) -> Result<String> {
     }
     Ok(hexadecimal(&hash.finalize()))
 }
+
+/// Refuses the file at `path` unless its SHA-256 is `known`.
+///
+/// # Errors
+/// Failed, if it is another one, or the file cannot be read.
+pub(crate) fn verify(path: &Path, known: Option<&str>) -> Result<()> {
+    if known == Some(&sha256(path)?) {
+        return Ok(());
+    }
+    let what = "another sha256: it was changed or cut";
+    Err(atomic::failed(
+        path,
+        "not the file that the run wrote",
+        &what,
+    ))
+}

@@ -7,7 +7,7 @@
 //! The same rows make the same bytes.
 
 use crate::parquet::Rows;
-use crate::{Row, Writer, atomic, checksum};
+use crate::{Row, Writer, checksum};
 use std::path::Path;
 use teda_core::Result;
 
@@ -35,14 +35,7 @@ pub fn sha256(dir: &Path) -> Result<String> {
 /// # Errors
 /// Failed, if it is not the file that the run wrote, or cannot be read; each row's own result likewise.
 pub fn rows(dir: &Path, sha: &str) -> Result<impl Iterator<Item = Result<Row>> + use<>> {
-    if sha256(dir)? != sha {
-        let what = "another sha256: it was changed or cut";
-        return Err(atomic::failed(
-            &dir.join(FILE),
-            "not the file that the run wrote",
-            &what,
-        ));
-    }
+    checksum::verify(&dir.join(FILE), Some(sha))?;
     Rows::open(dir, FILE)
 }
 

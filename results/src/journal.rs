@@ -1,10 +1,13 @@
 //! `trials.jsonl`: the rows of a run that still goes on.
 //!
-//! One JSON line a row, only ever appended. A killed process leaves at worst a torn last line, and
-//! [`Journal::resume`] cuts it off; so rows are handed to the operating system after each block and
-//! never synced to the disk one by one, which would cost more than most mechanisms.
+//! A header that names the run, then one JSON line a row, only ever appended, each with a running digest over all
+//! before it (`chain.rs`). A killed process leaves at worst a torn last line, and [`Journal::resume`] cuts it off; so
+//! rows are handed to the operating system after each block and never synced to the disk one by one, which would
+//! cost more than most mechanisms. Journals that are older than headers have neither, and are still read.
 
+use crate::chain::Chain;
 use crate::{Row, atomic};
+use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -16,6 +19,33 @@ pub(crate) const FILE: &str = "trials.jsonl";
 /// Bytes gathered before they are written without being asked.
 const BUFFER: usize = 1 << 20;
 
+/// What the header calls the format.
+const SCHEMA: &str = "teda.journal/2";
+
+/// How a row begins in journals that are older than headers.
+const OLD_ROW: &[u8] = br#"{"c":"#;
+
+/// The first line.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    schema: String,
+    /// The run's [`Manifest::identity`](crate::Manifest::identity).
+    run: String,
+}
+
+impl Header {
+    fn line(run: &str) -> Vec<u8> {
+        let header = Self {
+            schema: SCHEMA.into(),
+            run: run.into(),
+        };
+        let mut line = serde_json::to_vec(&header).expect("two strings are JSON");
+        line.push(b'\n');
+        line
+    }
+}
+
 /// The open journal of a running run.
 ///
 /// Rows appended since the last [`Journal::flush`] are lost when the journal is dropped.
@@ -24,19 +54,21 @@ pub struct Journal {
     path: PathBuf,
     file: File,
     buffer: Vec<u8>,
+    /// None in a journal that is older than digests.
+    chain: Option<Chain>,
     /// A write failed part way: anything appended now would follow a torn line.
     broken: bool,
 }
 
 impl Journal {
-    /// Starts the journal of a new run in `dir`.
+    /// Starts the journal of the new run in `dir`, whose manifest has this identity.
     ///
     /// # Errors
     /// Usage, if there is one already; failed, if it cannot be created.
-    pub fn create(dir: &Path) -> Result<Self> {
+    pub fn create(dir: &Path, run: &str) -> Result<Self> {
         let path = dir.join(FILE);
         match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(file) => Ok(Self::on(file, path)),
+            Ok(file) => Self::begin(file, path, run),
             Err(e) if e.kind() == ErrorKind::AlreadyExists => Err(Error::usage(format!(
                 "{} already holds trials; go on with `teda audit --resume {}`",
                 path.display(),
@@ -47,12 +79,16 @@ impl Journal {
     }
 
     /// Makes the journal in `dir` anew from `rows`, in one step.
-    pub(crate) fn restore(dir: &Path, rows: impl Iterator<Item = Result<Row>>) -> Result<()> {
+    pub(crate) fn restore(
+        dir: &Path,
+        run: &str,
+        rows: impl Iterator<Item = Result<Row>>,
+    ) -> Result<()> {
         let path = dir.join(FILE);
         let temporary = atomic::temporary(&path);
         let file = File::create(&temporary)
             .map_err(|e| atomic::failed(&temporary, "cannot create", &e))?;
-        let mut journal = Self::on(file, temporary);
+        let mut journal = Self::begin(file, temporary, run)?;
         for row in rows {
             journal.append(&row?)?;
         }
@@ -61,15 +97,15 @@ impl Journal {
             .map_err(|e| atomic::failed(&path, "cannot put in place", &e))
     }
 
-    /// Opens the journal in `dir` to go on with it, after handing each of its rows to `each`.
+    /// Opens the journal in `dir` to go on with the run of this identity, after handing each of its rows to `each`.
     ///
     /// A torn last line, as a killed process leaves it, is cut off; a run killed before its first
     /// row has an empty journal or none.
     ///
     /// # Errors
-    /// Failed, if a line other than a torn last one is no row (with file and line number) or the
-    /// file cannot be read or cut; and whatever `each` returns.
-    pub fn resume(dir: &Path, mut each: impl FnMut(Row) -> Result<()>) -> Result<Self> {
+    /// Failed, if it is another run's, if a line other than a torn last one is not as it was written (with file and
+    /// line number) or the file cannot be read or cut; and whatever `each` returns.
+    pub fn resume(dir: &Path, run: &str, mut each: impl FnMut(Row) -> Result<()>) -> Result<Self> {
         let path = dir.join(FILE);
         let failed = |e| atomic::failed(&path, "cannot resume", &e);
         let mut file = OpenOptions::new()
@@ -79,11 +115,15 @@ impl Journal {
             .truncate(false)
             .open(&path)
             .map_err(failed)?;
-        let mut lines = Lines::on(path.clone(), file.try_clone().map_err(failed)?);
+        let copy = file.try_clone().map_err(failed)?;
+        let mut lines = Lines::on(path.clone(), copy, Some(run))?;
         lines.by_ref().try_for_each(|row| each(row?))?;
         file.set_len(lines.complete).map_err(failed)?;
         file.seek(SeekFrom::End(0)).map_err(failed)?;
-        Ok(Self::on(file, path))
+        match lines.complete {
+            0 => Self::begin(file, path, run),
+            _ => Ok(Self::on(file, path, lines.chain)),
+        }
     }
 
     /// Appends a row; it is safe from a kill after the next [`Journal::flush`].
@@ -91,9 +131,13 @@ impl Journal {
     /// # Errors
     /// Failed, as [`Journal::flush`].
     pub fn append(&mut self, row: &Row) -> Result<()> {
+        let start = self.buffer.len();
         serde_json::to_writer(&mut self.buffer, row)
             .map_err(|e| atomic::failed(&self.path, "cannot write trials", &e))?;
-        self.buffer.push(b'\n');
+        match &mut self.chain {
+            Some(chain) => chain.close(&mut self.buffer, start),
+            None => self.buffer.push(b'\n'),
+        }
         if self.buffer.len() >= BUFFER {
             self.flush()?;
         }
@@ -128,11 +172,21 @@ impl Journal {
         self.path.parent().unwrap_or(Path::new("."))
     }
 
-    fn on(file: File, path: PathBuf) -> Self {
+    /// An empty journal: its header is there before any row.
+    fn begin(file: File, path: PathBuf, run: &str) -> Result<Self> {
+        let header = Header::line(run);
+        let mut journal = Self::on(file, path, Some(Chain::begin(&header)));
+        journal.buffer.extend_from_slice(&header);
+        journal.flush()?;
+        Ok(journal)
+    }
+
+    fn on(file: File, path: PathBuf, chain: Option<Chain>) -> Self {
         Self {
             path,
             file,
             buffer: Vec::with_capacity(BUFFER + BUFFER / 16),
+            chain,
             broken: false,
         }
     }
@@ -144,6 +198,7 @@ pub(crate) struct Lines {
     path: PathBuf,
     reader: BufReader<File>,
     line: Vec<u8>,
+    chain: Option<Chain>,
     /// Number of the last complete line.
     number: u64,
     /// Bytes of the complete lines so far.
@@ -151,23 +206,89 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// The rows of the journal in `dir`.
+    /// The rows of the journal in `dir`, whatever run it is of.
     pub(crate) fn open(dir: &Path) -> Result<Self> {
         let path = dir.join(FILE);
         match File::open(&path) {
-            Ok(file) => Ok(Self::on(path, file)),
+            Ok(file) => Self::on(path, file, None),
             Err(e) => Err(atomic::failed(&path, "cannot read", &e)),
         }
     }
 
-    fn on(path: PathBuf, file: File) -> Self {
-        Self {
+    /// After the header, which must name `run` where that is known.
+    fn on(path: PathBuf, file: File, run: Option<&str>) -> Result<Self> {
+        let mut lines = Self {
             path,
             reader: BufReader::with_capacity(BUFFER, file),
             line: Vec::new(),
+            chain: None,
             number: 0,
             complete: 0,
+        };
+        let start = lines
+            .reader
+            .fill_buf()
+            .map_err(|e| atomic::failed(&lines.path, "cannot read", &e))?;
+        let is_old = start.starts_with(OLD_ROW);
+        if is_old || !lines.advance()? {
+            return Ok(lines);
         }
+        let header: Header =
+            serde_json::from_slice(&lines.line).map_err(|e| lines.damaged(&e.to_string()))?;
+        if header.schema != SCHEMA {
+            return Err(lines.damaged(&format!(
+                "schema '{}', but this teda reads '{SCHEMA}'",
+                header.schema
+            )));
+        }
+        if run.is_some_and(|run| run != header.run) {
+            return Err(Error::failed(format!(
+                "{}: these are the trials of another run: configuration, data, models or claims in the manifest beside \
+                 them are other ones (run {} here, {} there)",
+                lines.path.display(),
+                shortened(&header.run),
+                shortened(run.unwrap_or_default())
+            )));
+        }
+        lines.chain = Some(Chain::begin(&lines.line));
+        Ok(lines)
+    }
+
+    /// Reads the next line; `false` where it is torn or there is none.
+    fn advance(&mut self) -> Result<bool> {
+        self.line.clear();
+        self.reader
+            .read_until(b'\n', &mut self.line)
+            .map_err(|e| atomic::failed(&self.path, "cannot read", &e))?;
+        if self.line.last() != Some(&b'\n') {
+            return Ok(false);
+        }
+        self.number += 1;
+        self.complete += self.line.len() as u64;
+        Ok(true)
+    }
+
+    fn row(&mut self) -> Result<Option<Row>> {
+        if !self.advance()? {
+            return Ok(None);
+        }
+        let object = match &mut self.chain {
+            None => Some(&self.line[..]),
+            Some(chain) => chain.open(&mut self.line),
+        };
+        let row = object.map(serde_json::from_slice::<Row>);
+        match row {
+            Some(Ok(row)) => Ok(Some(row.with_cause())),
+            Some(Err(e)) => Err(self.damaged(&e.to_string())),
+            None => Err(self.damaged(
+                "its running digest is another one: it was changed, or lines before it are gone",
+            )),
+        }
+    }
+
+    fn damaged(&self, why: &str) -> Error {
+        let what = format!("line {} is damaged", self.number);
+        atomic::failed(&self.path, &what, &why)
     }
 }
 
@@ -175,30 +296,24 @@ impl Iterator for Lines {
     type Item = Result<Row>;
 
     fn next(&mut self) -> Option<Result<Row>> {
-        self.line.clear();
-        if let Err(e) = self.reader.read_until(b'\n', &mut self.line) {
-            return Some(Err(atomic::failed(&self.path, "cannot read", &e)));
-        }
-        if self.line.last() != Some(&b'\n') {
-            return None;
-        }
-        self.number += 1;
-        self.complete += self.line.len() as u64;
-        let row = serde_json::from_slice(&self.line).map_err(|e| {
-            let what = format!("line {} is damaged", self.number);
-            atomic::failed(&self.path, &what, &e)
-        });
-        Some(row.map(Row::with_cause))
+        self.row().transpose()
     }
+}
+
+/// The beginning of a digest, as messages show it; of anything else, too.
+fn shortened(digest: &str) -> String {
+    digest.chars().take(12).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const RUN: &str = "a3f1";
+
     fn resumed(dir: &Path) -> Result<(Vec<Row>, Journal)> {
         let mut rows = Vec::new();
-        let journal = Journal::resume(dir, |row| {
+        let journal = Journal::resume(dir, RUN, |row| {
             rows.push(row);
             Ok(())
         })?;
@@ -206,7 +321,7 @@ mod tests {
     }
 
     fn write(dir: &Path, trials: std::ops::Range<u64>) -> Vec<Row> {
-        let mut journal = Journal::create(dir).unwrap();
+        let mut journal = Journal::create(dir, RUN).unwrap();
         let rows: Vec<Row> = trials.map(Row::example).collect();
         rows.iter().for_each(|row| journal.append(row).unwrap());
         journal.flush().unwrap();
@@ -233,7 +348,8 @@ mod tests {
         let whole = fs::read(&path).unwrap();
         for length in 0..=whole.len() {
             fs::write(&path, &whole[..length]).unwrap();
-            let complete = whole[..length].iter().filter(|&&b| b == b'\n').count();
+            let lines = whole[..length].iter().filter(|&&b| b == b'\n').count();
+            let complete = lines.saturating_sub(1);
             let (found, mut journal) = resumed(dir.path()).unwrap();
             assert_eq!(found, rows[..complete]);
             // The rows that were lost are made again, and the file is as if nothing had happened.
@@ -253,15 +369,68 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, text.replacen("\"t\":2", "\"t\":\0", 1)).unwrap();
         let error = resumed(dir.path()).unwrap_err().to_string();
-        assert!(error.contains("trials.jsonl: line 3 is damaged"), "{error}");
+        assert!(error.contains("trials.jsonl: line 4 is damaged"), "{error}");
         assert!(matches!(resumed(dir.path()), Err(Error::Failed(_))));
+    }
+
+    #[test]
+    fn a_journal_with_any_byte_changed_is_refused_or_has_fewer_trials() {
+        let dir = tempfile::tempdir().unwrap();
+        let rows = write(dir.path(), 0..6);
+        let path = dir.path().join(FILE);
+        let whole = fs::read(&path).unwrap();
+        for place in 0..whole.len() {
+            for bit in 0..8 {
+                let mut damaged = whole.clone();
+                damaged[place] ^= 1 << bit;
+                fs::write(&path, &damaged).unwrap();
+                if let Ok((found, _)) = resumed(dir.path()) {
+                    // The last line's end alone: what is torn is made again.
+                    assert_eq!(place, whole.len() - 1);
+                    assert_eq!(found, rows[..5]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lines_that_are_gone_swapped_or_of_another_run_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), 0..5);
+        let path = dir.path().join(FILE);
+        let whole = fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+        let orders: [&[usize]; 4] = [&[0, 2, 3], &[0, 2, 1], &[0, 1, 1, 2], &[1, 2, 3]];
+        for order in orders {
+            let text: String = order.iter().map(|line| lines[*line]).collect();
+            fs::write(&path, text).unwrap();
+            let error = resumed(dir.path()).unwrap_err().to_string();
+            assert!(error.contains("is damaged"), "{error}");
+        }
+        fs::write(&path, &whole).unwrap();
+        let error = Journal::resume(dir.path(), "another", |_| Ok(())).unwrap_err();
+        assert!(error.to_string().contains("another run"), "{error}");
+    }
+
+    #[test]
+    fn a_journal_that_is_older_than_headers_is_gone_on_with_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE);
+        let line = |row: &Row| serde_json::to_string(row).unwrap() + "\n";
+        let rows: Vec<Row> = (0..4).map(Row::example).collect();
+        fs::write(&path, rows[..3].iter().map(line).collect::<String>()).unwrap();
+        let (found, mut journal) = resumed(dir.path()).unwrap();
+        assert_eq!(found, rows[..3]);
+        journal.append(&rows[3]).unwrap();
+        journal.flush().unwrap();
+        assert_eq!(resumed(dir.path()).unwrap().0, rows);
     }
 
     #[test]
     fn a_second_journal_is_refused_and_a_missing_one_is_empty() {
         let dir = tempfile::tempdir().unwrap();
         assert!(resumed(dir.path()).unwrap().0.is_empty());
-        let error = Journal::create(dir.path()).unwrap_err();
+        let error = Journal::create(dir.path(), RUN).unwrap_err();
         assert!(
             matches!(&error, Error::Usage(m) if m.contains("--resume")),
             "{error}"
@@ -272,7 +441,7 @@ mod tests {
     fn an_error_of_the_callback_stops_the_reading() {
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), 0..5);
-        let error = Journal::resume(dir.path(), |_| Err(Error::usage("stop"))).unwrap_err();
+        let error = Journal::resume(dir.path(), RUN, |_| Err(Error::usage("stop"))).unwrap_err();
         assert_eq!(error, Error::usage("stop"));
     }
 
@@ -280,7 +449,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_an_error_that_says_how_to_go_on() {
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let mut journal = Journal::on(full, "runs/x/trials.jsonl".into());
+        let mut journal = Journal::on(full, "runs/x/trials.jsonl".into(), None);
         journal.append(&Row::example(1)).unwrap();
         let error = journal.flush().unwrap_err().to_string();
         for part in [

@@ -8,6 +8,7 @@
 mod atomic;
 mod cell;
 pub mod cells_csv;
+mod chain;
 mod checksum;
 mod document;
 pub mod guesses;

@@ -2,9 +2,11 @@
 
 use crate::atomic;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
+use teda_core::digest::hexadecimal;
 use teda_core::{Error, Guarantee, Neighbours, Result, Sign, Unit};
 
 const SCHEMA: &str = "teda.run/1";
@@ -51,6 +53,9 @@ pub struct Manifest {
     /// SHA-256 of the finished run's `guesses.parquet`; none before, and where no attack learned.
     #[serde(default)]
     pub guesses_sha256: Option<String>,
+    /// SHA-256 of the file with zeros in this place; only of what stands in a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
 }
 
 /// How far a run came.
@@ -59,7 +64,7 @@ pub struct Manifest {
 pub enum Status {
     /// Begun and not ended: at work, or killed.
     Running,
-    /// Ended early on request, with its rows written.
+    /// Ended early, on request or by an error, with its rows written.
     Interrupted,
     /// All trials are done.
     Complete,
@@ -190,6 +195,36 @@ impl CellPlan {
     }
 }
 
+/// What stands for the digest in the text that it is the digest of.
+const UNSEALED: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// What stands before the digest.
+const SEAL: &str = "\"digest\": \"";
+
+/// The text of a manifest whose digest is [`UNSEALED`], with its own.
+fn seal(text: &str) -> String {
+    let digest = hexadecimal(&Sha256::digest(text));
+    match around_digest(text) {
+        Some((before, _, after)) => [before, &digest, after].concat(),
+        None => text.to_owned(),
+    }
+}
+
+/// Whether a manifest is as it was written. One without a digest is older than digests.
+fn is_sealed(text: &str) -> bool {
+    around_digest(text).is_none_or(|(before, digest, after)| {
+        let unsealed = [before, UNSEALED, after].concat();
+        hexadecimal(&Sha256::digest(unsealed)) == digest
+    })
+}
+
+/// What stands before the digest, it, and what stands after it. It is the last field.
+fn around_digest(text: &str) -> Option<(&str, &str, &str)> {
+    let start = text.rfind(SEAL)? + SEAL.len();
+    let end = start + text[start..].find('"')?;
+    Some((&text[..start], &text[start..end], &text[end..]))
+}
+
 #[derive(Deserialize)]
 struct SchemaOnly {
     schema: Option<String>,
@@ -216,6 +251,7 @@ impl Manifest {
             trials_sha256: None,
             texts_sha256: None,
             guesses_sha256: None,
+            digest: None,
         }
     }
 
@@ -226,9 +262,13 @@ impl Manifest {
     pub fn save(&self, dir: &Path) -> Result<()> {
         let path = dir.join(FILE);
         let unwritable = |e| atomic::failed(&path, "cannot write", &e);
-        let mut text = serde_json::to_string_pretty(self).map_err(unwritable)?;
+        let sealed = Self {
+            digest: Some(UNSEALED.into()),
+            ..self.clone()
+        };
+        let mut text = serde_json::to_string_pretty(&sealed).map_err(unwritable)?;
         // JSON has no infinity: an infinite ε would be written as null and read back as none.
-        if serde_json::from_str::<Self>(&text).map_err(unwritable)? != *self {
+        if serde_json::from_str::<Self>(&text).map_err(unwritable)? != sealed {
             return Err(atomic::failed(
                 &path,
                 "cannot write",
@@ -236,7 +276,38 @@ impl Manifest {
             ));
         }
         text.push('\n');
-        atomic::write(&path, text.as_bytes())
+        atomic::write(&path, seal(&text).as_bytes())
+    }
+
+    /// Says of the run in `dir`, if it is not complete, that it was interrupted: for a process that ends in haste, which
+    /// may still be writing the manifest itself.
+    ///
+    /// # Errors
+    /// As [`Self::load`] and [`Self::save`].
+    pub fn interrupt(dir: &Path) -> Result<()> {
+        let mut manifest = Self::load(dir)?;
+        if manifest.status != Status::Running {
+            return Ok(());
+        }
+        manifest.status = Status::Interrupted;
+        manifest.save(dir)
+    }
+
+    /// What its trials follow from: a SHA-256 over version, configuration, shard, data sets, models and cells, which
+    /// are the same from a run's beginning to its end.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        let mut cells = self.cells.clone();
+        for cell in &mut cells {
+            cell.signs.clear();
+        }
+        let what = (
+            (&self.version, &self.config, self.shard),
+            (&self.datasets, &self.models, cells),
+        );
+        // What cannot be written as JSON cannot be saved either, which is where the error is.
+        let bytes = serde_json::to_vec(&what).unwrap_or_default();
+        hexadecimal(&Sha256::digest(bytes))
     }
 
     /// Reads `manifest.json` in `dir`.
@@ -256,7 +327,17 @@ impl Manifest {
         let damaged = |e| atomic::failed(&path, "damaged, so this run cannot be read", &e);
         let found: SchemaOnly = serde_json::from_str(&text).map_err(damaged)?;
         match found.schema.as_deref() {
-            Some(SCHEMA) => serde_json::from_str(&text).map_err(damaged),
+            Some(SCHEMA) if is_sealed(&text) => {
+                let manifest: Self = serde_json::from_str(&text).map_err(damaged)?;
+                Ok(Self {
+                    digest: None,
+                    ..manifest
+                })
+            }
+            Some(SCHEMA) => Err(Error::failed(format!(
+                "{}: not the file that the run wrote (another digest): it was changed, so this run cannot be trusted",
+                path.display()
+            ))),
             other => Err(Error::usage(format!(
                 "{}: schema '{}', but this teda reads '{SCHEMA}'",
                 path.display(),
@@ -343,6 +424,44 @@ mod tests {
         ] {
             assert!(text.contains(part), "{text}");
         }
+    }
+
+    #[test]
+    fn a_manifest_with_any_bit_changed_is_refused_or_says_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let manifest = example();
+        manifest.save(dir.path()).unwrap();
+        let path = dir.path().join(FILE);
+        let whole = fs::read(&path).unwrap();
+        for place in 0..whole.len() {
+            for bit in 0..8 {
+                let mut damaged = whole.clone();
+                damaged[place] ^= 1 << bit;
+                fs::write(&path, &damaged).unwrap();
+                match Manifest::load(dir.path()) {
+                    Ok(read) => assert_eq!(read, manifest),
+                    Err(error) => assert!(error.to_string().contains("manifest.json")),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_identity_is_of_what_trials_follow_from() {
+        let one = example();
+        let mut other = one.clone();
+        other.status = Status::Complete;
+        other.texts_sha256 = Some("00".into());
+        other.created = "later".into();
+        assert_eq!(one.identity(), other.identity());
+        other.config["seed"] = 1.into();
+        assert_ne!(one.identity(), other.identity());
+        let mut level = one.clone();
+        level.cells[0].alpha = 0.05;
+        assert_ne!(one.identity(), level.identity());
+        let mut shard = one.clone();
+        shard.shard = Some((2, 4));
+        assert_ne!(one.identity(), shard.identity());
     }
 
     #[test]

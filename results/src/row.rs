@@ -12,6 +12,7 @@ use teda_core::Cause;
 /// `"l":[log_likelihoods]`, `"e":error` and `"f":cause` where there are any. In Parquet they have their full
 /// names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Row {
     /// Position of the cell in the manifest's `cells`.
     #[serde(rename = "c")]

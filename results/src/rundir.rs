@@ -56,7 +56,7 @@ impl RunDir {
     /// Usage, if `dir` holds no run or another process is writing it; failed, if it cannot be
     /// locked.
     pub fn resume(dir: &Path) -> Result<Self> {
-        if !dir.join(manifest::FILE).exists() {
+        if !Self::holds_run(dir) {
             return Err(Error::usage(format!(
                 "{}: no run to resume: there is no {}",
                 dir.display(),
@@ -64,6 +64,12 @@ impl RunDir {
             )));
         }
         Self::locked(dir.to_owned())
+    }
+
+    /// Whether there is a run in `dir`.
+    #[must_use]
+    pub fn holds_run(dir: &Path) -> bool {
+        dir.join(manifest::FILE).exists()
     }
 
     /// The directory.
@@ -152,11 +158,15 @@ pub fn unused(base: &Path, name: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Refuses a directory that holds more than a lock.
+/// Refuses a directory that holds more than a process leaves that died before its manifest was in place.
 fn refuse_content(path: &Path) -> Result<()> {
     let entries =
         fs::read_dir(path).map_err(|e| atomic::failed(path, "cannot list the directory", &e))?;
-    let mut others = entries.flatten().filter(|entry| entry.file_name() != LOCK);
+    let begun = atomic::temporary(Path::new(manifest::FILE));
+    let mut others = entries.flatten().filter(|entry| {
+        let name = entry.file_name();
+        name != LOCK && name != begun.as_os_str()
+    });
     match others.next() {
         None => Ok(()),
         Some(_) if path.join(manifest::FILE).exists() => Err(Error::usage(format!(

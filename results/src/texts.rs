@@ -48,20 +48,21 @@ fn encoded(lists: &[impl AsRef<[String]>]) -> PolarsResult<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Refuses a file whose SHA-256 is another one.
+///
+/// # Errors
+/// Failed, if it is not the file that the run wrote, or cannot be read.
+pub fn verify(dir: &Path, sha256: &str) -> Result<()> {
+    checksum::verify(&dir.join(FILE), Some(sha256))
+}
+
 /// The lists of the run in `dir`, whose file has this SHA-256.
 ///
 /// # Errors
 /// Failed, if it is not the file that the run wrote, or cannot be read.
 pub fn read(dir: &Path, sha256: &str) -> Result<Vec<Vec<String>>> {
+    verify(dir, sha256)?;
     let path = dir.join(FILE);
-    if checksum::sha256(&path)? != sha256 {
-        let what = "another sha256: it was changed or cut";
-        return Err(atomic::failed(
-            &path,
-            "not the file that the run wrote",
-            &what,
-        ));
-    }
     let file = File::open(&path).map_err(|e| atomic::failed(&path, "cannot read", &e))?;
     caught(|| decoded(&ParquetReader::new(file).finish()?))
         .map_err(|e| atomic::failed(&path, "damaged", &e))

@@ -5,18 +5,19 @@
 //! whenever a process is killed, one of the two holds all rows.
 
 use crate::parquet::{self, Rows};
-use crate::{Journal, Row, Writer, atomic, checksum, journal};
+use crate::{Journal, Manifest, Row, Writer, atomic, checksum, journal};
 use std::fs;
 use std::path::Path;
 use teda_core::{Error, Result};
 
-/// Turns the journal into `trials.parquet`, in constant memory, and removes it.
+/// Turns the journal into `trials.parquet`, in constant memory, hands the file's SHA-256 to `keep`, and removes the
+/// journal.
 ///
 /// Killed at any moment and called again after [`resume`], it ends with the same bytes.
 ///
 /// # Errors
-/// Failed, if the journal is damaged or a file cannot be written; the journal is then kept.
-pub fn finish(mut journal: Journal) -> Result<()> {
+/// Failed, if the journal is damaged or a file cannot be written; the journal is then kept. Whatever `keep` returns.
+pub fn finish(mut journal: Journal, keep: impl FnOnce(String) -> Result<()>) -> Result<()> {
     journal.flush()?;
     let dir = journal.dir().to_owned();
     // Some systems do not remove a file that is open.
@@ -26,6 +27,8 @@ pub fn finish(mut journal: Journal) -> Result<()> {
         writer.push(row?)?;
     }
     writer.finish()?;
+    // The journal checks itself, a Parquet file does not: it must not stand alone before its digest is kept.
+    keep(sha256(&dir)?)?;
     let path = dir.join(journal::FILE);
     fs::remove_file(&path).map_err(|e| atomic::failed(&path, "cannot remove", &e))
 }
@@ -38,18 +41,35 @@ pub fn sha256(dir: &Path) -> Result<String> {
     checksum::sha256(&dir.join(parquet::FILE))
 }
 
-/// Opens the rows of an earlier run to go on with them, after handing each to `each`.
-///
-/// A run that was killed after its trials were finished has its journal made anew, so that a
-/// caller need not tell the cases apart.
+/// Refuses a `trials.parquet` whose SHA-256 is not `known`.
 ///
 /// # Errors
-/// As [`Journal::resume`], and failed if `trials.parquet` cannot be read.
-pub fn resume(dir: &Path, each: impl FnMut(Row) -> Result<()>) -> Result<Journal> {
+/// Failed, where it is another one, or the file cannot be read.
+pub fn verify(dir: &Path, known: Option<&str>) -> Result<()> {
+    checksum::verify(&dir.join(parquet::FILE), known)
+}
+
+/// Opens the rows of an earlier run to go on with them, after handing each to `each`.
+///
+/// A run that was killed after its trials were finished has its journal made anew from a file of the SHA-256 in
+/// its manifest, so that a caller need not tell the cases apart.
+///
+/// # Errors
+/// As [`Journal::resume`], and failed if `trials.parquet` cannot be read or is another file.
+pub fn resume(
+    dir: &Path,
+    manifest: &Manifest,
+    each: impl FnMut(Row) -> Result<()>,
+) -> Result<Journal> {
+    let run = manifest.identity();
     if !dir.join(journal::FILE).exists() && dir.join(parquet::FILE).exists() {
-        Journal::restore(dir, Rows::open(dir, parquet::FILE)?)?;
+        // Older runs kept no digest before they were complete.
+        if manifest.trials_sha256.is_some() {
+            verify(dir, manifest.trials_sha256.as_deref())?;
+        }
+        Journal::restore(dir, &run, Rows::open(dir, parquet::FILE)?)?;
     }
-    Journal::resume(dir, each)
+    Journal::resume(dir, &run, each)
 }
 
 /// The rows of a run, finished or not, in the order in which they were made.
@@ -82,8 +102,16 @@ mod tests {
         trials.map(Row::example).collect()
     }
 
+    fn manifest() -> Manifest {
+        Manifest::new("0", "", serde_json::Value::Null)
+    }
+
+    fn stored(journal: Journal) -> Result<()> {
+        finish(journal, |_| Ok(()))
+    }
+
     fn journal(dir: &Path, rows: &[Row]) -> Journal {
-        let mut journal = Journal::create(dir).unwrap();
+        let mut journal = Journal::create(dir, &manifest().identity()).unwrap();
         rows.iter().for_each(|row| journal.append(row).unwrap());
         journal.flush().unwrap();
         journal
@@ -91,7 +119,7 @@ mod tests {
 
     fn resumed(dir: &Path) -> (Vec<Row>, Journal) {
         let mut found = Vec::new();
-        let journal = resume(dir, |row| {
+        let journal = resume(dir, &manifest(), |row| {
             found.push(row);
             Ok(())
         });
@@ -108,7 +136,7 @@ mod tests {
         let all = examples(0..1000);
         let journal = journal(dir.path(), &all);
         assert_eq!(read(dir.path()), all);
-        finish(journal).unwrap();
+        stored(journal).unwrap();
         assert_eq!(read(dir.path()), all);
         let names: Vec<_> = fs::read_dir(dir.path())
             .unwrap()
@@ -124,7 +152,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let journal = journal(dir.path(), &all);
             let lines = fs::read(dir.path().join(journal::FILE)).unwrap();
-            finish(journal).unwrap();
+            stored(journal).unwrap();
             (fs::read(dir.path().join(parquet::FILE)).unwrap(), lines)
         };
         let temporary = "trials.parquet.tmp";
@@ -152,7 +180,7 @@ mod tests {
             for row in &all[found.len()..] {
                 journal.append(row).unwrap();
             }
-            finish(journal).unwrap();
+            stored(journal).unwrap();
             assert!(fs::read(dir.path().join(parquet::FILE)).unwrap() == expected);
             assert!(!dir.path().join(journal::FILE).exists());
         }
@@ -162,13 +190,13 @@ mod tests {
     fn a_finished_run_can_be_extended() {
         let dir = tempfile::tempdir().unwrap();
         let all = examples(0..20);
-        finish(journal(dir.path(), &all[..10])).unwrap();
+        stored(journal(dir.path(), &all[..10])).unwrap();
         let (found, mut journal) = resumed(dir.path());
         assert_eq!(found, all[..10]);
         all[10..]
             .iter()
             .for_each(|row| journal.append(row).unwrap());
-        finish(journal).unwrap();
+        stored(journal).unwrap();
         assert_eq!(read(dir.path()), all);
     }
 
@@ -179,7 +207,7 @@ mod tests {
         let path = dir.path().join(journal::FILE);
         let damaged = fs::read_to_string(&path).unwrap().replacen('{', "(", 1);
         fs::write(&path, &damaged).unwrap();
-        assert!(finish(journal).is_err());
+        assert!(stored(journal).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), damaged);
         assert!(!dir.path().join(parquet::FILE).exists());
     }

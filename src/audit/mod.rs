@@ -11,6 +11,8 @@ pub mod pairs;
 pub mod plan;
 pub mod progress;
 mod records;
+mod replay;
+pub mod resume;
 pub mod run;
 pub mod series;
 pub mod simulation;

@@ -1,7 +1,14 @@
 //! How far a run is, for whoever wants to know.
 
+use std::path::Path;
+
 /// Is told how a run goes on. Nothing that it does can change a result.
 pub trait Progress: Send + Sync {
+    /// The run is kept in this directory, where it can be resumed from now on.
+    fn kept(&self, directory: &Path) {
+        let _ = directory;
+    }
+
     /// A run of `total` trials begins, `done` of which an earlier process made.
     fn begin(&self, total: u64, done: u64) {
         let _ = (total, done);

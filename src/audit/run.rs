@@ -10,8 +10,8 @@ use teda_attacks::{Built, Choice};
 use teda_core::{Attack, Error, Learner, Mechanism, Result};
 use teda_datasets::Dataset;
 use teda_results::{
-    CellPlan, DatasetRecord, Journal, Manifest, Row, RunDir, Status, rfc3339_utc, run_name, texts,
-    trials,
+    CellPlan, DatasetRecord, Journal, Manifest, ModelRecord, Row, RunDir, Status, rfc3339_utc,
+    run_name, texts,
 };
 
 use crate::audit::config::{Config, Keep};
@@ -124,6 +124,16 @@ impl Prepared {
         })
     }
 
+    /// The configuration.
+    pub(super) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// What the manifest says of the models.
+    pub(super) fn model_records(&self) -> &[ModelRecord] {
+        &self.models.records
+    }
+
     /// What a user should know before the first trial, one line each: what became of the data, which attacks are left
     /// out and why, how many texts are beyond a model's window.
     #[must_use]
@@ -195,8 +205,9 @@ impl Prepared {
         manifest.reproducible = self.models.reproducible();
         manifest.cells = self.cells()?;
         manifest.save(directory.path())?;
+        control.progress.kept(directory.path());
         let journal = match self.config.keep {
-            Keep::Rows => Some(Journal::create(directory.path())?),
+            Keep::Rows => Some(Journal::create(directory.path(), &manifest.identity())?),
             Keep::Counts => None,
         };
         let state = State::new(&manifest.cells, self.config.trial_range())?;
@@ -274,7 +285,7 @@ impl Prepared {
     }
 
     /// Goes on with the run in `directory`, which must be of this configuration.
-    fn go_on(
+    pub(super) fn go_on(
         &self,
         directory: RunDir,
         mut manifest: Manifest,
@@ -288,6 +299,11 @@ impl Prepared {
             None => None,
         };
         let complete = self.drive(&manifest.cells, &mut state, rows, control);
+        if complete.is_err() {
+            // The error is what the user must see; where this fails, too, the run is as after a kill.
+            manifest.status = Status::Interrupted;
+            let _ = manifest.save(directory.path());
+        }
         manifest.servers = serde_json::to_value(self.models.usage())
             .map_err(|e| Error::failed(format!("cannot write what servers cost: {e}")))?;
         if !complete? {
@@ -373,7 +389,7 @@ impl Prepared {
     }
 
     /// One record a data set, however many corpora were derived from it.
-    fn dataset_records(&self) -> Vec<DatasetRecord> {
+    pub(super) fn dataset_records(&self) -> Vec<DatasetRecord> {
         let mut records: Vec<DatasetRecord> = Vec::new();
         for corpus in &self.plan.corpora {
             let record = dataset_record(&corpus.dataset);
@@ -402,56 +418,4 @@ pub fn mechanism(config: &Config, access: &Access) -> Result<Arc<dyn Mechanism>>
         config.claim.as_ref(),
         models.programs(),
     )
-}
-
-/// Takes up the run in `directory` where it stopped.
-///
-/// # Errors
-/// Usage, if there is no run, or it is complete; failed, if data or models have changed since.
-pub fn resume(directory: &Path, access: &Access, control: &Control<'_>) -> Result<Ended> {
-    let locked = RunDir::resume(directory)?;
-    let directory = &locked.path().to_owned();
-    let manifest = Manifest::load(directory)?;
-    if manifest.status == Status::Complete {
-        return Err(Error::usage(format!(
-            "{}: this run is complete; `teda report {}` shows it",
-            directory.display(),
-            directory.display()
-        )));
-    }
-    let changed = |what: &str, detail: String| {
-        Error::failed(format!(
-            "{}: {what} changed since the run began ({detail}), so its trials cannot be continued: begin a new run",
-            directory.display()
-        ))
-    };
-    if manifest.version != env!("CARGO_PKG_VERSION") {
-        let versions = format!(
-            "{} then, {} now",
-            manifest.version,
-            env!("CARGO_PKG_VERSION")
-        );
-        return Err(changed("teda", versions));
-    }
-    let prepared = Prepared::new(Config::of_run(&manifest, directory)?, access)?;
-    if manifest.models != prepared.models.records {
-        return Err(changed("the models", "other weights".to_owned()));
-    }
-    for (then, now) in manifest.datasets.iter().zip(prepared.dataset_records()) {
-        if then.sha256 != now.sha256 {
-            return Err(changed(
-                &format!("data set '{}'", then.name),
-                format!("{} texts then, {} now", then.texts, now.texts),
-            ));
-        }
-    }
-    let mut state = State::new(&manifest.cells, prepared.config.trial_range())?;
-    let journal = match prepared.config.keep {
-        Keep::Rows => Some(trials::resume(directory, |row| {
-            prepared.plan.observe(&row);
-            state.replay(&row)
-        })?),
-        Keep::Counts => None,
-    };
-    prepared.go_on(locked, manifest, journal, state, control)
 }

@@ -192,7 +192,7 @@ impl Source {
         epsilon: Option<f64>,
         settings: &Settings,
         claim: Option<&Claim>,
-        programs: Programs,
+        programs: &Programs,
     ) -> Result<Arc<dyn Mechanism>> {
         let guarantee = || claim.map(|claim| claim.guarantee(epsilon)).transpose();
         Ok(match self {
@@ -206,6 +206,7 @@ impl Source {
                 restarts: RESTARTS,
                 epsilon,
                 guarantee: guarantee()?,
+                children: programs.children.clone(),
             })?),
             Self::Releases(_) => Arc::new(Recorded {
                 guarantee: guarantee()?,

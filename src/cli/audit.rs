@@ -8,18 +8,20 @@ use teda::audit::config::{Config, Keep, TRIALS};
 use teda::audit::pairs::Pairs;
 use teda::audit::plan::recorded;
 use teda::audit::progress::Progress;
-use teda::audit::run::{Ended, Prepared, resume};
+use teda::audit::resume::{Standing, resume, standing};
+use teda::audit::run::{Ended, Prepared};
 use teda::audit::source::{Claim, EXEC, Source};
 use teda::audit::stopping::Until;
 use teda::report::columns::{lines, table};
-use teda::report::finish;
+use teda::report::{finish, finished_run};
 use teda_attacks::Choice;
 use teda_core::{Neighbours, Result};
 use teda_mechanisms::{Kind, registry};
+use teda_results::Cell;
 
 use super::Outcome;
-use super::flags::{DataArguments, ModelArguments, PaceArguments, stop_on_interrupt};
-use super::output::{self, Format, print, warn};
+use super::flags::{DataArguments, ModelArguments, PaceArguments};
+use super::output::{self, Format, print, say, warn};
 use super::progress::Terminal;
 
 /// Measures an empirical epsilon: who can tell which of k texts was rewritten?
@@ -123,6 +125,10 @@ pub struct Arguments {
     /// Run directory; results/runs/TIME-MECHANISMS-DATASET when left out
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Begins the run in --out, goes on with it if it was stopped, and shows it if it is complete: the same command
+    /// until it is done, as schedulers repeat it
+    #[arg(long, requires = "out", conflicts_with_all = ["resume", "dry_run"])]
+    go_on: bool,
     /// Goes on with a run that was stopped; everything but --threads, --batch, --memory, --offline, --max-requests,
     /// --max-tokens, --processes, --timeout, --format and --quiet is as it began
     #[arg(
@@ -212,14 +218,23 @@ impl Arguments {
     }
 
     fn run_here(&self) -> Result<Outcome> {
-        let stop = stop_on_interrupt()?;
         let terminal = Terminal::new(self.quiet);
-        let control = self.pace.control(&stop, &terminal);
+        let control = self.pace.control(&terminal);
         let access = self.model.access(self.quiet);
         let ended = if let Some(directory) = &self.resume {
             resume(directory, &access, &control)?
         } else {
             let config = self.config()?;
+            if let (true, Some(out)) = (self.go_on, &self.out) {
+                match standing(out, &config)? {
+                    Standing::New => {}
+                    Standing::Begun => return self.end(resume(out, &access, &control)?),
+                    Standing::Complete => {
+                        let cells = finished_run::open(out)?.judge_as_it_was()?;
+                        return self.show(out, cells);
+                    }
+                }
+            }
             let trials = config.trials;
             let prepared = Prepared::new(config, &access)?;
             if self.dry_run {
@@ -231,28 +246,36 @@ impl Arguments {
             }
             prepared.begin(self.out.as_deref(), &control)?
         };
+        self.end(ended)
+    }
+
+    fn end(&self, ended: Ended) -> Result<Outcome> {
         match ended {
             Ended::Made(made) => {
                 let (directory, cells) = finish::write(*made)?;
-                if !self.quiet {
-                    warn(&cells);
-                }
-                print(&output::cells(self.format, &directory, cells)?)?;
-                self.say_where(&directory);
-                Ok(Outcome::Done)
+                self.show(&directory, cells)
             }
             Ended::Interrupted(directory, keep) => {
                 let how = match keep {
                     Keep::Rows => "go on",
                     Keep::Counts => "without rows, begin again",
                 };
-                eprintln!(
+                say(&format!(
                     "interrupted; {how} with: teda audit --resume {}",
                     directory.display()
-                );
+                ));
                 Ok(Outcome::Interrupted)
             }
         }
+    }
+
+    fn show(&self, directory: &Path, cells: Vec<Cell>) -> Result<Outcome> {
+        if !self.quiet {
+            warn(&cells);
+        }
+        print(&output::cells(self.format, directory, cells)?)?;
+        self.say_where(directory);
+        Ok(Outcome::Done)
     }
 
     /// The configuration that these flags ask for.
@@ -326,7 +349,7 @@ impl Arguments {
             let part = self.shard.map_or(String::new(), |(part, parts)| {
                 format!(" (part {part} of {parts}; join them with teda merge)")
             });
-            eprintln!("run directory: {}{part}", directory.display());
+            say(&format!("run directory: {}{part}", directory.display()));
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Flags that several commands have.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
@@ -14,6 +13,9 @@ use teda::models::{Access, Programs, Say};
 use teda_core::{Error, Result};
 use teda_datasets::Request;
 use teda_server::Budget;
+
+use super::interrupt::interrupt;
+use super::output::say;
 
 /// Where the texts come from.
 #[derive(Args)]
@@ -111,7 +113,7 @@ impl AccessArguments {
     pub fn access(&self, quiet: bool) -> Access {
         let say: Say = match quiet {
             true => Arc::new(|_| ()),
-            false => Arc::new(|line| eprintln!("{line}")),
+            false => Arc::new(say),
         };
         Access {
             offline: self.offline,
@@ -124,6 +126,7 @@ impl AccessArguments {
             programs: Programs {
                 processes: self.processes.map(usize::from),
                 timeout: Duration::from_secs(self.timeout.into()),
+                children: interrupt().children(),
             },
             say,
         }
@@ -168,10 +171,10 @@ pub struct PaceArguments {
 
 impl PaceArguments {
     /// How a run is made.
-    pub fn control<'a>(&self, stop: &'a AtomicBool, progress: &'a dyn Progress) -> Control<'a> {
+    pub fn control<'a>(&self, progress: &'a dyn Progress) -> Control<'a> {
         Control {
             batch: self.batch,
-            stop,
+            stop: interrupt().flag(),
             progress,
         }
     }
@@ -207,19 +210,4 @@ fn parse_setting(text: &str) -> std::result::Result<(String, String), String> {
         .split_once('=')
         .ok_or_else(|| format!("'{text}': write NAME=VALUE, such as tau=0.9"))?;
     Ok((name.to_owned(), value.to_owned()))
-}
-
-/// A flag that the first Ctrl-C sets; the second ends the process at once.
-pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&flag);
-    ctrlc::set_handler(move || {
-        if seen.swap(true, Ordering::Relaxed) {
-            #[expect(clippy::disallowed_methods, reason = "the command line may end")]
-            std::process::exit(130);
-        }
-        eprintln!("\nstopping after the batches at work (Ctrl-C again to stop at once)");
-    })
-    .map_err(|e| Error::failed(format!("cannot catch Ctrl-C: {e}")))?;
-    Ok(flag)
 }

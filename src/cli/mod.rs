@@ -5,6 +5,7 @@ mod calibrate;
 mod check;
 mod data;
 mod flags;
+mod interrupt;
 mod list;
 mod merge;
 mod models;
@@ -15,7 +16,9 @@ mod rewrite;
 mod selftest;
 
 use clap::{Parser, Subcommand};
-use teda_core::Error;
+use teda_core::{Error, Result};
+
+use self::output::say;
 
 /// Audits how private differentially private text rewriting really is.
 ///
@@ -58,27 +61,33 @@ pub enum Outcome {
 /// Runs the command line and returns the exit status.
 pub fn run() -> u8 {
     let cli = Cli::parse();
-    let result = match cli.command {
-        Command::Audit(arguments) => arguments.run(),
-        Command::Rewrite(arguments) => arguments.run(),
-        Command::Check(arguments) => arguments.run(),
-        Command::Report(arguments) => arguments.run(),
-        Command::Merge(arguments) => arguments.run(),
-        Command::List(arguments) => arguments.run(),
-        Command::Data(arguments) => arguments.run(),
-        Command::Models(arguments) => arguments.run(),
-        Command::Selftest(arguments) => arguments.run(),
-    };
+    let result = interrupt::watch().and_then(|()| cli.command.run());
     match result {
         Ok(Outcome::Done) => 0,
         Ok(Outcome::CheckFailed) => 3,
         Ok(Outcome::Interrupted) => 130,
         Err(error) => {
-            eprintln!("error: {error}");
+            say(&format!("error: {error}"));
             match error {
                 Error::Failed(_) => 1,
                 Error::Usage(_) => 2,
             }
+        }
+    }
+}
+
+impl Command {
+    fn run(self) -> Result<Outcome> {
+        match self {
+            Self::Audit(arguments) => arguments.run(),
+            Self::Rewrite(arguments) => arguments.run(),
+            Self::Check(arguments) => arguments.run(),
+            Self::Report(arguments) => arguments.run(),
+            Self::Merge(arguments) => arguments.run(),
+            Self::List(arguments) => arguments.run(),
+            Self::Data(arguments) => arguments.run(),
+            Self::Models(arguments) => arguments.run(),
+            Self::Selftest(arguments) => arguments.run(),
         }
     }
 }

@@ -9,6 +9,8 @@ use teda_results::{Cell, Document, cells_csv};
 
 use teda::report::{table, warnings};
 
+use super::interrupt::interrupt;
+
 /// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -35,6 +37,15 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
+/// A line for the user on standard error. Where nobody reads it any more the command ends as by an interrupt.
+pub fn say(line: &str) {
+    if let Err(e) = writeln!(std::io::stderr(), "{line}")
+        && e.kind() == ErrorKind::BrokenPipe
+    {
+        interrupt().reader_left();
+    }
+}
+
 /// The cells of the run in `directory`, as they are printed.
 ///
 /// # Errors
@@ -53,6 +64,6 @@ pub fn cells(format: Format, directory: &Path, cells: Vec<Cell>) -> Result<Strin
 /// Warns on standard error of failures that a user must not overlook.
 pub fn warn(cells: &[Cell]) {
     for line in warnings::lines(cells) {
-        eprintln!("{line}");
+        say(&line);
     }
 }

@@ -1,11 +1,15 @@
 //! The progress of a run on standard error: a bar on a terminal, plain lines elsewhere.
 
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use teda::audit::progress::Progress;
+
+use super::interrupt::interrupt;
+use super::output::say;
 
 /// Plain lines are this far apart at least.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -43,7 +47,12 @@ impl Terminal {
 }
 
 impl Progress for Terminal {
+    fn kept(&self, directory: &Path) {
+        interrupt().keep(directory);
+    }
+
     fn begin(&self, total: u64, done: u64) {
+        interrupt().set_at_work(true);
         let terminal = std::io::stderr().is_terminal();
         let target = if self.quiet || !terminal {
             ProgressDrawTarget::hidden()
@@ -88,6 +97,7 @@ impl Progress for Terminal {
     }
 
     fn end(&self) {
+        interrupt().set_at_work(false);
         self.with(|shown| {
             if shown.lines.is_some() {
                 shown.line();
@@ -98,7 +108,7 @@ impl Progress for Terminal {
 
     fn note(&self, line: &str) {
         if !self.quiet {
-            eprintln!("{line}");
+            say(line);
         }
     }
 }
@@ -114,10 +124,10 @@ impl Shown {
             let seconds = elapsed.as_secs_f64() * (total.saturating_sub(done)) as f64 / made as f64;
             HumanDuration(Duration::from_secs_f64(seconds)).to_string()
         };
-        eprintln!(
+        say(&format!(
             "{done}/{total} trials, {} gone, {left} left  {}",
             HumanDuration(elapsed),
             self.bar.message()
-        );
+        ));
     }
 }

@@ -1,5 +1,6 @@
 //! `teda report`: results and curves from stored rows alone.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -9,7 +10,7 @@ use teda_results::{CellPlan, Manifest, Writer, guesses};
 
 use super::Outcome;
 use super::flags::{AccessArguments, SpeedArguments};
-use super::output::{self, Format, print, warn};
+use super::output::{self, Format, print, say, warn};
 use teda::audit::choices::{Attacks, EstimatorChoice};
 use teda::audit::counting;
 use teda::report::finish;
@@ -106,6 +107,7 @@ impl Arguments {
         }
         std::fs::create_dir_all(&out)
             .map_err(|e| Error::failed(format!("{}: cannot create: {e}", out.display())))?;
+        let is_kept = !(self.out.is_none() && is_read_only(&out));
         let shown = runs.iter().flat_map(|(_, asked)| asked);
         let shown: Vec<CellPlan> = shown.map(|asked| asked.plan.clone()).collect();
         let choices = counting::choices(&shown);
@@ -120,10 +122,31 @@ impl Arguments {
             cells.extend(request.judge(stored, asked, choices, first, sink.as_mut(), &access)?);
         }
         sink.map_or(Ok(()), Writer::finish)?;
-        finish::write_cells(&out, &cells)?;
+        if is_kept {
+            finish::write_cells(&out, &cells)?;
+        }
         warn(&cells);
         print(&output::cells(self.format, &out, cells)?)?;
-        eprintln!("written to {}", out.display());
+        say(&match is_kept {
+            true => format!("written to {}", out.display()),
+            false => format!("not written: {} is read-only", out.display()),
+        });
         Ok(Outcome::Done)
+    }
+}
+
+/// Whether nothing can be written into a directory that is there.
+fn is_read_only(directory: &Path) -> bool {
+    let probe = directory.join(".writable");
+    match std::fs::File::create_new(&probe) {
+        Ok(_) => {
+            // What was made a moment ago can be removed, and is empty if it cannot.
+            let _ = std::fs::remove_file(&probe);
+            false
+        }
+        Err(e) => matches!(
+            e.kind(),
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
+        ),
     }
 }

@@ -7,7 +7,7 @@ use teda_core::{Error, Mechanism, Query, Result, Seed};
 
 use super::Outcome;
 use super::flags::{DataArguments, ModelArguments, SpeedArguments};
-use super::output::print;
+use super::output::{print, say};
 use teda::audit::run;
 use teda::audit::source::Source;
 
@@ -91,7 +91,7 @@ fn rewrite(mechanism: &dyn Mechanism, texts: &[String], seed: Seed, first: u64) 
     let mut out = String::new();
     for (release, number) in mechanism.rewrite(&queries)?.into_iter().zip(first + 1..) {
         if let Some(failure) = release.failure {
-            eprintln!("line {number}: no release: {failure}");
+            say(&format!("line {number}: no release: {failure}"));
         }
         out += &release.text.replace(['\n', '\r'], " ");
         out.push('\n');

@@ -10,7 +10,7 @@ use std::time::Duration;
 use teda_attacks::Judge;
 use teda_core::{Encoder, Error, LanguageModel, Result, TextGenerator, TokenMap};
 use teda_hub::{Resolved, Store};
-use teda_mechanisms::{Context, Memory, Rewriter};
+use teda_mechanisms::{Children, Context, Memory, Rewriter};
 use teda_models::builtin::{self, Infill};
 use teda_models::generate::{self, LocalModel, Sampler};
 use teda_models::{Backend, Checkpoint, MaskedLm, SentenceEncoder};
@@ -57,12 +57,14 @@ impl Default for Access {
 }
 
 /// How programs are run; nothing here can change a result of one that keeps to the protocol.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Programs {
     /// Processes of a command at once; one a thread where none is said.
     pub processes: Option<usize>,
     /// How long a process may be silent.
     pub timeout: Duration,
+    /// Where processes are known while they run, for whoever has to end this one at once.
+    pub children: Children,
 }
 
 impl Default for Programs {
@@ -71,6 +73,7 @@ impl Default for Programs {
         Self {
             processes: None,
             timeout: Duration::from_secs(600),
+            children: Children::default(),
         }
     }
 }
@@ -183,7 +186,7 @@ impl Models {
             loaded: Vec::new(),
             rewriter: None,
             memory: Memory::new(access.memory / SHARE_OF_TABLES),
-            programs: access.programs,
+            programs: access.programs.clone(),
         };
         models.load_encoder(&Spec::parse("--encoder", &wanted.encoder)?, access)?;
         let spec = Spec::parse("--llm", &wanted.llm)?;
@@ -368,8 +371,8 @@ impl Models {
 
     /// How programs are run.
     #[must_use]
-    pub fn programs(&self) -> Programs {
-        self.programs
+    pub fn programs(&self) -> &Programs {
+        &self.programs
     }
 
     /// Whether the same configuration gives the same rows again.

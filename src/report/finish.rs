@@ -31,7 +31,12 @@ pub fn write(made: Made) -> Result<(PathBuf, Vec<Cell>)> {
         trials: made,
     } = made;
     let directory = directory.path();
-    let kept = journal.map(trials::finish).transpose()?;
+    if let Some(journal) = journal {
+        trials::finish(journal, |sha256| {
+            manifest.trials_sha256 = Some(sha256);
+            manifest.save(directory)
+        })?;
+    }
     let is_part = manifest.shard.is_some();
     let counted = if !is_part && manifest.cells.iter().any(CellPlan::is_deferred) {
         let mut sink = guesses::create(directory)?;
@@ -46,7 +51,6 @@ pub fn write(made: Made) -> Result<(PathBuf, Vec<Cell>)> {
     let counted = with_plans(&manifest.cells, counted, is_part);
     let cells = judge(&counted, Texts::Stored(directory, &manifest))?;
     write_cells(directory, &cells)?;
-    manifest.trials_sha256 = kept.map(|()| trials::sha256(directory)).transpose()?;
     manifest.status = Status::Complete;
     manifest.save(directory)?;
     Ok((directory.to_owned(), cells))

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use teda_core::estimator::{Needs, named};
 use teda_core::{Error, Result};
-use teda_results::{Cell, CellPlan, Document, Manifest, Row, Status, guesses, trials};
+use teda_results::{Cell, CellPlan, Document, Manifest, Row, Status, guesses, texts, trials};
 
 use crate::audit::choices::EstimatorChoice;
 use crate::audit::config::{Config, Keep};
@@ -44,17 +44,51 @@ pub fn open(directory: &Path) -> Result<FinishedRun> {
         let series = place / config.attacks.named().len().max(1);
         cell.series.get_or_insert(series as u32);
     }
-    if config.keep == Keep::Rows && manifest.trials_sha256 != Some(trials::sha256(directory)?) {
-        return Err(Error::failed(format!(
-            "{}: trials.parquet is not the file that the run wrote (another sha256): it was changed or cut",
-            directory.display()
-        )));
+    fits(&config, &manifest.cells).map_err(|e| e.context(directory.display()))?;
+    if config.keep == Keep::Rows {
+        trials::verify(directory, manifest.trials_sha256.as_deref())?;
+    }
+    if let Some(sha256) = &manifest.texts_sha256 {
+        texts::verify(directory, sha256)?;
     }
     Ok(FinishedRun {
         directory: directory.to_owned(),
         manifest,
         config,
     })
+}
+
+/// Refuses cells that are not of this configuration.
+fn fits(config: &Config, cells: &[CellPlan]) -> Result<()> {
+    let names = config.names();
+    for (place, cell) in cells.iter().enumerate() {
+        let wrong = |what: &str, value: &dyn std::fmt::Display| {
+            Err(Error::failed(format!(
+                "cell {place} in manifest.json has {what} {value}, which the configuration there does not: it was changed"
+            )))
+        };
+        if !names.contains(&cell.mechanism) {
+            return wrong("mechanism", &cell.mechanism);
+        }
+        if !config.ks.contains(&(cell.k as usize)) {
+            return wrong("k", &cell.k);
+        }
+        if !config.lambdas.contains(&cell.lambda) {
+            return wrong("lambda", &cell.lambda);
+        }
+        if cell.alpha != config.alpha {
+            return wrong("alpha", &cell.alpha);
+        }
+        if cell.delta != config.delta {
+            return wrong("delta", &cell.delta);
+        }
+        if let (Some(epsilons), Some(epsilon)) = (&config.epsilons, cell.epsilon)
+            && !epsilons.contains(&epsilon)
+        {
+            return wrong("epsilon", &epsilon);
+        }
+    }
+    Ok(())
 }
 
 impl FinishedRun {

@@ -40,7 +40,7 @@ pub fn merge(
             &texts::read(&shards[0].directory, sha256)?,
         )?;
     }
-    let mut journal = Journal::create(directory.path())?;
+    let mut journal = Journal::create(directory.path(), &manifest.identity())?;
     let choices = counting::choices(&manifest.cells);
     let mut counts = counting::begin(&manifest.cells, &choices, config.trials)?;
     let mut offset = 0;
@@ -109,6 +109,7 @@ fn in_order(runs: &[PathBuf]) -> Result<Vec<FinishedRun>> {
         .collect::<Result<Vec<_>>>()?;
     shards.sort_by_key(|shard| shard.manifest.shard);
     let config = shards[0].config.unsharded();
+    refuse_missing(&shards)?;
     for (index, shard) in shards.iter().enumerate() {
         let name = shard.directory.display();
         let Some((part, parts)) = shard.manifest.shard else {
@@ -133,6 +134,31 @@ fn in_order(runs: &[PathBuf]) -> Result<Vec<FinishedRun>> {
         }
     }
     Ok(shards)
+}
+
+/// Names the shards that are not there.
+fn refuse_missing(shards: &[FinishedRun]) -> Result<()> {
+    let there: Vec<(u32, u32)> = shards.iter().filter_map(|s| s.manifest.shard).collect();
+    let Some((_, parts)) = there.first().copied() else {
+        return Ok(());
+    };
+    let is_missing = |part: &u32| !there.contains(&(*part, parts));
+    let missing: Vec<String> = (1..=parts)
+        .filter(is_missing)
+        .map(|part| format!("{part}/{parts}"))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let shown = missing.iter().take(20).cloned().collect::<Vec<_>>();
+    let more = match missing.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Err(Error::usage(format!(
+        "of {parts} shards these are missing: {}{more}",
+        shown.join(", ")
+    )))
 }
 
 /// Seconds of each cell over all shards; none where one shard's are not known.

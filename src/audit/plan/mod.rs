@@ -200,7 +200,7 @@ impl<'a> Build<'a> {
             corpus,
             index,
             source,
-            programs: models.programs(),
+            programs: models.programs().clone(),
             lengths: OnceCell::new(),
         })
     }
@@ -236,9 +236,13 @@ impl<'a> Build<'a> {
         lambda: f64,
     ) -> Result<(Series, Option<String>)> {
         let (name, claim) = (self.source.name(), self.config.claim.as_ref());
-        let mechanism =
-            self.source
-                .instance(&self.context, epsilon, &self.settings, claim, self.programs)?;
+        let mechanism = self.source.instance(
+            &self.context,
+            epsilon,
+            &self.settings,
+            claim,
+            &self.programs,
+        )?;
         let lineup = Lineup::new(self.config, self.source, &*mechanism)?;
         let white_box = white_box(self.config, &lineup, &name, &*mechanism)?;
         let count = || range_of(&*mechanism, &self.corpus.texts);

@@ -20,8 +20,9 @@ use teda_results::{rfc3339_utc, unused};
 
 use self::audit::{Audit, Checked, share_error};
 use super::Outcome;
-use super::flags::{AccessArguments, PaceArguments, stop_on_interrupt};
-use super::output::print;
+use super::flags::{AccessArguments, PaceArguments};
+use super::interrupt::interrupt;
+use super::output::{print, say};
 
 /// Where checks go when no directory is named, under the working directory.
 const CHECKS: &str = "results/checks";
@@ -113,7 +114,7 @@ impl Arguments {
         let stake = share_error(&mut audits, &access)?;
         let out = self.directory()?;
         let Some(checked) = self.check(&audits, &out, &access)? else {
-            eprintln!("interrupted: a check begins anew each time");
+            say(FAREWELL);
             return Ok(Outcome::Interrupted);
         };
         if let Some(path) = &self.junit {
@@ -134,8 +135,9 @@ impl Arguments {
 
     /// Runs all audits, one after the other; `None` after an interrupt.
     fn check(&self, audits: &[Audit], out: &Path, access: &Access) -> Result<Option<Vec<Checked>>> {
-        let stop = stop_on_interrupt()?;
-        let control = self.pace.control(&stop, &Silent);
+        // Nothing of a check is resumed, so nothing is lost where it ends at once.
+        interrupt().set_farewell(FAREWELL);
+        let control = self.pace.control(&Silent);
         let run = |(index, audit): (usize, &Audit)| {
             self.say(format_args!(
                 "audit {} of {}: {}",
@@ -162,10 +164,13 @@ impl Arguments {
 
     fn say(&self, what: std::fmt::Arguments<'_>) {
         if !self.quiet {
-            eprintln!("{what}");
+            say(&what.to_string());
         }
     }
 }
+
+/// What is said of a check that was stopped.
+const FAREWELL: &str = "interrupted: a check begins anew each time";
 
 fn dry_run(audits: &[Audit], access: &Access) -> Result<Outcome> {
     let plan = |audit| -> Result<_> {

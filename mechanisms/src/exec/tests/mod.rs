@@ -7,6 +7,7 @@ mod likelihoods;
 mod refusals;
 mod releases;
 
+use super::children::Children;
 use std::time::Duration;
 
 use teda_core::{Error, Mechanism, Query, Release, Seed};
@@ -33,6 +34,7 @@ fn options(command: impl Into<String>) -> Options {
         restarts: 2,
         epsilon: Some(1.0),
         guarantee: None,
+        children: Children::default(),
     }
 }
 

@@ -1,0 +1,70 @@
+//! Rows of an earlier process against the seed: what follows from it must be what stands there.
+
+use teda_core::sampling::TransitionSampler;
+use teda_core::{Result, Role};
+use teda_results::{CellPlan, Row};
+
+use crate::audit::corpus::Corpus;
+use crate::audit::counting::foreign;
+use crate::audit::plan::Plan;
+use crate::audit::series::{Series, Sets, given};
+
+impl Plan {
+    /// Refuses a row that these series would not have made: another secret, or, where they are drawn without a pass
+    /// over all texts, other candidates.
+    ///
+    /// # Errors
+    /// Failed, naming the trial.
+    pub fn check(&self, row: &Row) -> Result<()> {
+        let mut first = 0;
+        let of_row = self.series.iter().find(|series| {
+            first += series.attacks.len();
+            (row.cell as usize) < first
+        });
+        let Some(series) = of_row else {
+            return Err(foreign(row));
+        };
+        let fits = row.candidates.len() == series.k
+            && row.secret as usize == secret(series, row.trial)
+            && row.hit == (row.guess == row.secret)
+            && are_drawn(series, &self.corpora[series.corpus], row)?;
+        if fits { Ok(()) } else { Err(foreign(row)) }
+    }
+}
+
+fn secret(series: &Series, trial: u64) -> usize {
+    let seed = series.seed.role(trial, Role::Secret);
+    seed.stream().below(series.k)
+}
+
+/// Whether a row's candidates are those that its trial draws, as far as that is cheap.
+fn are_drawn(series: &Series, corpus: &Corpus, row: &Row) -> Result<bool> {
+    let seed = series.seed.role(row.trial, Role::Candidates);
+    let texts = corpus.texts.len();
+    let drawn = match &series.sets {
+        Sets::Given => given(texts, series.k, &[seed]),
+        Sets::Recorded(layout) => layout.candidates(row.trial).to_vec(),
+        Sets::Sampled => {
+            let sampler = TransitionSampler::new(corpus.vectors.view(), series.k, series.lambda)?;
+            match sampler.is_uniform() {
+                true => sampler.draw(&[seed]),
+                false => vec![seed.stream().below(texts)],
+            }
+        }
+        // Which set it is depends on what was seen before.
+        Sets::Hunted(_) => return Ok(row.candidates.iter().all(|text| (*text as usize) < texts)),
+    };
+    let stored = row.candidates.iter().map(|text| *text as usize);
+    Ok(stored.zip(&drawn).all(|(stored, drawn)| stored == *drawn))
+}
+
+/// Whether a stored cell is the one that the configuration leads to now. Fields that older runs lack are no difference.
+pub fn is_same_cell(stored: &CellPlan, now: &CellPlan) -> bool {
+    let stored = CellPlan {
+        texts: stored.texts.or(now.texts),
+        series: stored.series.or(now.series),
+        seed: stored.seed.clone().or_else(|| now.seed.clone()),
+        ..stored.clone()
+    };
+    stored == *now
+}
