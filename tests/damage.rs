@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -77,6 +78,50 @@ fn a_complete_run() {
     assert!(try_every_byte(&["overlap"], 20, &files) > 3_000);
     // The fewest trials that an attack learns from.
     assert!(try_every_byte(&["learned"], 700, &["guesses.parquet"]) > 1_000);
+}
+
+/// Without rows the result stands in one file alone.
+#[test]
+fn a_complete_run_without_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    let status = Command::new(env!("CARGO_BIN_EXE_teda"))
+        .args([
+            "audit",
+            "--mech",
+            "grr",
+            "--dataset",
+            "categories:2",
+            "--epsilon",
+            "1",
+        ])
+        .args([
+            "--attack",
+            "likelihood-ratio",
+            "--keep",
+            "counts",
+            "--quiet",
+            "--out",
+        ])
+        .arg(&run)
+        .stdout(Stdio::null())
+        .status();
+    assert!(status.unwrap().success());
+    let sound = shown(Report::open(&run).unwrap().cells());
+    for name in ["manifest.json", "result.json"] {
+        let path = run.join(name);
+        let whole = fs::read(&path).unwrap();
+        for place in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[place] ^= 1 << (place % 8);
+            fs::write(&path, &damaged).unwrap();
+            match Report::open(&run) {
+                Ok(report) => assert_eq!(shown(report.cells()), sound, "{name}, byte {place}"),
+                Err(error) => assert!(error.to_string().contains(name), "{name}: {error}"),
+            }
+        }
+        fs::write(&path, &whole).unwrap();
+    }
 }
 
 /// Stops an audit after some of its trials.

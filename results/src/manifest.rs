@@ -53,6 +53,9 @@ pub struct Manifest {
     /// SHA-256 of the finished run's `guesses.parquet`; none before, and where no attack learned.
     #[serde(default)]
     pub guesses_sha256: Option<String>,
+    /// Over the cells of `result.json`, in a run that kept no rows from which they could be counted again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cells_sha256: Option<String>,
     /// SHA-256 of the file with zeros in this place; only of what stands in a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
@@ -251,6 +254,7 @@ impl Manifest {
             trials_sha256: None,
             texts_sha256: None,
             guesses_sha256: None,
+            cells_sha256: None,
             digest: None,
         }
     }

@@ -31,6 +31,7 @@ pub fn write(made: Made) -> Result<(PathBuf, Vec<Cell>)> {
         trials: made,
     } = made;
     let directory = directory.path();
+    let keeps_rows = journal.is_some();
     if let Some(journal) = journal {
         trials::finish(journal, |sha256| {
             manifest.trials_sha256 = Some(sha256);
@@ -51,6 +52,9 @@ pub fn write(made: Made) -> Result<(PathBuf, Vec<Cell>)> {
     let counted = with_plans(&manifest.cells, counted, is_part);
     let cells = judge(&counted, Texts::Stored(directory, &manifest))?;
     write_cells(directory, &cells)?;
+    if !keeps_rows {
+        manifest.cells_sha256 = Some(Document::cells_sha256(&directory.join(RESULT))?);
+    }
     manifest.status = Status::Complete;
     manifest.save(directory)?;
     Ok((directory.to_owned(), cells))

@@ -156,7 +156,17 @@ impl FinishedRun {
     /// Failed, if rows or results cannot be read or do not fit the manifest.
     pub fn judge(&self, choices: &[u64]) -> Result<Vec<Cell>> {
         if self.config.keep == Keep::Counts {
-            return Ok(Document::read(&self.directory.join(finish::RESULT))?.cells);
+            let path = self.directory.join(finish::RESULT);
+            // Older runs kept no digest of them.
+            if let Some(known) = &self.manifest.cells_sha256
+                && Document::cells_sha256(&path)? != *known
+            {
+                return Err(Error::failed(format!(
+                    "{}: its cells are not those that the run wrote (another sha256): it was changed, and this run kept no rows to count again",
+                    path.display()
+                )));
+            }
+            return Ok(Document::read(&path)?.cells);
         }
         let counted: Vec<Counted> = self.counted(choices)?.into_iter().flatten().collect();
         judge(&counted, self.texts())

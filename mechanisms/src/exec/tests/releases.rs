@@ -182,6 +182,32 @@ fn whatever_the_shell_started_is_killed_with_it() {
     assert!(!mark.exists());
 }
 
+#[test]
+fn what_a_process_forks_away_is_ended_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let number = folder.path().join("number");
+    // The shell becomes `cat`, which ends by itself; what it started does not.
+    let command = format!("sleep 300 & echo $! > '{}'; exec cat", number.display());
+    let exec = exec(command);
+    exec.rewrite(&queries(&numbered(1))).unwrap();
+    let forked = std::fs::read_to_string(&number).unwrap();
+    let is_alive = || {
+        let ps = Command::new("ps")
+            .args(["-o", "stat=", "-p", forked.trim()])
+            .output()
+            .unwrap();
+        let state = String::from_utf8(ps.stdout).unwrap();
+        !state.trim().is_empty() && !state.trim_start().starts_with('Z')
+    };
+    assert!(is_alive());
+    drop(exec);
+    let started = Instant::now();
+    while is_alive() {
+        assert!(started.elapsed() < Duration::from_secs(60), "it lives on");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// The template's releases follow randomised response's probabilities exactly, and it states these.
 #[test]
 fn the_python_template_is_randomised_response() {
