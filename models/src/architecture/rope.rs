@@ -1,7 +1,34 @@
 //! The frequencies of rotary position embeddings, as configurations describe them.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use teda_core::{Error, Result};
+
+use crate::matrix::rotary::Rotary;
+
+/// Bytes of a table at most: a million positions of heads that are 128 wide.
+const LARGEST: usize = 512 << 20;
+
+/// The table of some frequencies for `positions` positions.
+///
+/// # Errors
+/// Where a frequency is no finite number, or the table is larger than any model's.
+pub(super) fn table(frequencies: &[f32], positions: usize) -> Result<Arc<Rotary>> {
+    if let Some(bad) = frequencies.iter().find(|f| !f.is_finite()) {
+        return Err(Error::failed(format!(
+            "config.json: the settings of rope give the frequency {bad}: rope_theta must be above 0, and so must every factor"
+        )));
+    }
+    let bytes = positions.checked_mul(2 * frequencies.len() * size_of::<f32>());
+    if bytes.is_none_or(|bytes| bytes > LARGEST) {
+        return Err(Error::failed(format!(
+            "config.json: max_position_embeddings is {positions}: a table for so many takes more than {} MiB",
+            LARGEST >> 20
+        )));
+    }
+    Ok(Arc::new(Rotary::new(frequencies, positions)))
+}
 
 /// θ^(−2i/width) for i < width/2, scaled as `settings` says: `rope_type` (or `type`) `default`, `linear`
 /// (every frequency divided by `factor`) or `llama3` (low ones divided, high ones kept, and a smooth

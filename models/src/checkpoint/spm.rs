@@ -19,6 +19,9 @@ use tokenizers::{AddedToken, DecoderWrapper, Tokenizer};
 const CONTROL: u32 = 3;
 const USER_DEFINED: u32 = 4;
 
+/// Bytes of a piece at most: each is looked up in all its parts.
+const LONGEST: usize = 1024;
+
 /// The tokenizer of a file's metadata.
 ///
 /// # Errors
@@ -46,6 +49,12 @@ pub(super) fn tokenizer(metadata: &HashMap<String, Entry>) -> Result<Tokenizer, 
             other => other.to_u32().map_err(|e| e.to_string()),
         })
         .collect::<Result<_, _>>()?;
+    if let Some(piece) = pieces.iter().find(|piece| piece.len() > LONGEST) {
+        return Err(format!(
+            "a token has {} bytes, at most {LONGEST} are read",
+            piece.len()
+        ));
+    }
     if scores.len() != pieces.len() || kinds.len() != pieces.len() {
         return Err(format!(
             "{} tokens, {} scores and {} token types",
