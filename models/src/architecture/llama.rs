@@ -67,6 +67,8 @@ impl Config {
             self.num_attention_heads,
             self.stored_heads(),
             &[
+                ("num_attention_heads", self.num_attention_heads),
+                ("num_key_value_heads", self.stored_heads()),
                 ("hidden_size", self.hidden_size),
                 ("intermediate_size", self.intermediate_size),
                 ("num_hidden_layers", self.num_hidden_layers),

@@ -19,7 +19,7 @@ use tokenizers::pre_tokenizers::digits::Digits;
 use tokenizers::pre_tokenizers::sequence::Sequence;
 
 use super::chat::Chat;
-use super::tensors::{Tensors, check};
+use super::tensors::{Tensors, check, plain};
 use super::tokenizer::caught;
 use super::{Checkpoint, Pooling, spm};
 
@@ -37,7 +37,7 @@ pub(super) fn open(name: &str, path: &Path) -> Result<Checkpoint> {
     let mut reader = BufReader::new(file);
     // candle divides by an alignment of 0.
     let mut content = caught(|| Content::read(&mut reader))
-        .and_then(|content| content.map_err(|e| e.to_string()))
+        .and_then(|content| content.map_err(|e| plain(&e)))
         .map_err(|e| wrong(format!("not a complete GGUF file: {e}")))?;
     let mut total: u64 = 0;
     for (tensor, info) in &content.tensor_infos {
@@ -219,7 +219,7 @@ fn tokenizer(content: &mut Content) -> std::result::Result<Tokenizer, String> {
         "gpt-2" | "gpt2" | "default" => Some(whole.into()),
         other => return Err(format!("the pre-tokenizer '{other}' is not supported")),
     };
-    let mut tokenizer = caught(|| Tokenizer::from_gguf(content))?.map_err(|e| e.to_string())?;
+    let mut tokenizer = caught(|| Tokenizer::from_gguf(content))?.map_err(|e| plain(&e))?;
     if pre_tokenizer.is_some() {
         tokenizer.with_pre_tokenizer(pre_tokenizer);
     }
@@ -315,7 +315,7 @@ impl Tensors for Gguf {
             let tensor = self.content.tensor(&mut *reader, &name, &Device::Cpu)?;
             tensor.dequantize(&Device::Cpu)?.flatten_all()?.to_vec1()
         })
-        .and_then(|values| values.map_err(|e: candle_core::Error| e.to_string()))
+        .and_then(|values| values.map_err(|e: candle_core::Error| plain(&e)))
         .map_err(|e| Error::failed(format!("{}: tensor '{name}': {e}", self.file)))?;
         Ok(self.restore(tensor, values, shape))
     }

@@ -75,7 +75,7 @@ impl Checkpoint {
     /// # Errors
     /// Where the tokenizer fails.
     pub fn encode(&self, text: &str, special: bool) -> Result<Vec<u32>> {
-        encode(&self.tokenizer, text, special)
+        encode(&self.tokenizer, text, special).map_err(|e| self.named(e))
     }
 
     /// The text of `tokens`, without special ones.
@@ -83,7 +83,11 @@ impl Checkpoint {
     /// # Errors
     /// Where the tokenizer fails.
     pub fn decode(&self, tokens: &[u32]) -> Result<String> {
-        decode(&self.tokenizer, tokens)
+        decode(&self.tokenizer, tokens).map_err(|e| self.named(e))
+    }
+
+    fn named(&self, error: Error) -> Error {
+        error.context(format!("model '{}'", self.name))
     }
 
     fn of_directory(name: &str, directory: &Path) -> Result<Self> {

@@ -13,7 +13,7 @@ use safetensors::tensor::TensorInfo;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use teda_core::{Error, Result};
 
-use super::tensors::{Tensors, check, convert};
+use super::tensors::{Tensors, check, convert, plain};
 
 /// Headers above this size belong to no model.
 const LONGEST_HEADER: u64 = 100_000_000;
@@ -119,7 +119,7 @@ impl Tensors for Safetensors {
         let bad =
             |what: String| Error::failed(format!("{}: tensor '{tensor}': {what}", shard.name));
         let dtype = DType::try_from(info.dtype).map_err(|e| bad(e.to_string()))?;
-        convert(&shard.bytes(info)?, dtype, shape).map_err(|e| bad(e.to_string()))
+        convert(&shard.bytes(info)?, dtype, shape).map_err(|e| bad(plain(&e)))
     }
 
     fn file(&self) -> String {
