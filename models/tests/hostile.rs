@@ -89,7 +89,7 @@ fn use_up(path: &Path) -> Outcome {
 
 fn generate(model: LocalModel) -> Outcome {
     let choose = |logits: &mut [f32], stream: &mut Stream| {
-        stream.softmax_over(logits, |logit| f64::from(logit)) as u32
+        stream.softmax_over(logits, f64::from) as u32
     };
     let prompt = Prompt::new("say it again: {}");
     let banned = ["jazz".to_owned()];
@@ -1418,13 +1418,21 @@ fn mutated(bytes: &[u8], numbers: &mut Numbers) -> Vec<u8> {
     bytes
 }
 
+/// How many mutations of each kind are tried, and the seed of the first: the same each time, unless
+/// `TEDA_MUTATIONS` and `TEDA_SEED` say otherwise.
+fn mutations() -> (u64, u64) {
+    let set = |name: &str| Some(std::env::var(name).ok()?.parse().unwrap());
+    (
+        set("TEDA_MUTATIONS").unwrap_or(20),
+        set("TEDA_SEED").unwrap_or(1),
+    )
+}
+
 /// Sound files with some bytes spoilt: every one ends in an error by the model's name, or in a result.
-/// `TEDA_MUTATIONS` says how many of each kind are tried.
 #[test]
 fn mutated_files_end_soon() {
     let mut complaints = Complaints::default();
-    let count = std::env::var("TEDA_MUTATIONS").map_or(40, |count| count.parse().unwrap());
-    let first: u64 = std::env::var("TEDA_SEED").map_or(1, |seed| seed.parse().unwrap());
+    let (count, first) = mutations();
     let template = fs::read_to_string(fixture("llama").join("tokenizer_config.json")).unwrap();
     let template: Value = serde_json::from_str(&template).unwrap();
     let template = template["chat_template"].as_str().unwrap().to_owned();
@@ -1465,5 +1473,142 @@ fn mutated_files_end_soon() {
             fs::write(&file, mutated(&bytes, &mut numbers)).unwrap();
             complaints.ended(&format!("{architecture} {kind} {case}"), &file);
         }
+    }
+}
+
+/// Puts something else where one of the values of `json` stands, or takes it out.
+fn mutate(json: &mut Value, numbers: &mut Numbers) {
+    let odd = |numbers: &mut Numbers| -> Value {
+        let all = [
+            json!(0),
+            json!(1),
+            json!(2),
+            json!(3),
+            json!(7),
+            json!(-1),
+            json!(1_u64 << 31),
+            json!(1_u64 << 32),
+            json!(u64::MAX),
+            json!(i64::MIN),
+            json!(1e300),
+            json!(-0.5),
+            json!(1e-300),
+            json!(""),
+            json!("a"),
+            json!("<s>"),
+            json!(null),
+            json!(true),
+            json!([]),
+            json!({}),
+            json!([1, 2, 3]),
+        ];
+        all[numbers.below(all.len())].clone()
+    };
+    let stops = numbers.below(5) == 0;
+    match json {
+        Value::Object(entries) if !entries.is_empty() && !stops => {
+            let place = numbers.below(entries.len());
+            let key = entries.keys().nth(place).unwrap().clone();
+            match numbers.below(12) {
+                0 => drop(entries.remove(&key)),
+                1 => {
+                    let value = entries.remove(&key).unwrap();
+                    entries.insert("other".to_owned(), value);
+                }
+                _ => mutate(&mut entries[&key], numbers),
+            }
+        }
+        Value::Array(items) if !items.is_empty() && !stops => {
+            let place = numbers.below(items.len());
+            match numbers.below(8) {
+                0 => drop(items.remove(place)),
+                1 => {
+                    let item = items[place].clone();
+                    items.extend(vec![item; 40]);
+                }
+                _ => mutate(&mut items[place], numbers),
+            }
+        }
+        other => *other = odd(numbers),
+    }
+}
+
+/// Sound settings, tokenizers and headers in which some values are others.
+#[test]
+fn mutated_settings_end_soon() {
+    let mut complaints = Complaints::default();
+    let (count, first) = mutations();
+    for architecture in [
+        "llama", "llama3", "qwen3", "gemma3", "gpt2", "t5", "t5-v1", "bart", "bert", "mpnet",
+        "roberta",
+    ] {
+        let here = sound(architecture);
+        for name in ["config.json", "tokenizer.json", "model.safetensors"] {
+            let file = here.path().join(name);
+            let bytes = fs::read(&file).unwrap();
+            let is_weights = name.ends_with("safetensors");
+            let split = if is_weights {
+                8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize
+            } else {
+                bytes.len()
+            };
+            let start = if is_weights { 8 } else { 0 };
+            for case in 0..count {
+                let mut numbers = Numbers(first << 32 | case);
+                let mut json: Value = serde_json::from_slice(&bytes[start..split]).unwrap();
+                for _ in 0..=numbers.below(3) {
+                    mutate(&mut json, &mut numbers);
+                }
+                let mut text = json.to_string().into_bytes();
+                if is_weights {
+                    text = [&le(text.len() as u64)[..], &text, &bytes[split..]].concat();
+                }
+                fs::write(&file, text).unwrap();
+                complaints.ended(&format!("{architecture} {name} value {case}"), here.path());
+            }
+            fs::write(&file, bytes).unwrap();
+        }
+    }
+}
+
+/// Templates put together from parts of others.
+#[test]
+fn mixed_templates_end_soon() {
+    let mut complaints = Complaints::default();
+    let (count, first) = mutations();
+    let short = hostile_templates().into_iter().map(|(_, text)| text);
+    let short: Vec<String> = short.filter(|text| text.len() < 20_000).collect();
+    // A part goes up to the next tag, operator or bracket.
+    let parts: Vec<&str> = short
+        .iter()
+        .flat_map(|text| text.split_inclusive(['%', '{', '}', '|', '~', '+', '(', '=', ' ']))
+        .collect();
+    let tags: Vec<&str> = short
+        .iter()
+        .flat_map(|text| text.split_inclusive("%}"))
+        .filter(|tag| tag.len() < 2_000)
+        .collect();
+    let here = sound("llama");
+    let file = here.path().join("chat_template.jinja");
+    for case in 0..count * 10 {
+        let mut numbers = Numbers(first << 32 | case);
+        let from = if numbers.below(3) == 0 { &parts } else { &tags };
+        let mut text = String::new();
+        for _ in 0..numbers.below(60) {
+            let part = from[numbers.below(from.len())];
+            text.push_str(&part.repeat(1 + 20 * usize::from(numbers.below(10) == 0)));
+        }
+        // Most of what is put together leaves something open.
+        let closes = [
+            "{% endfor %}",
+            "{% endset %}",
+            "{% endmacro %}",
+            "{% endfilter %}",
+        ];
+        for _ in 0..numbers.below(6) {
+            text.push_str(closes[numbers.below(closes.len())]);
+        }
+        fs::write(&file, format!("{text}{{{{ messages[0].content }}}}")).unwrap();
+        complaints.ended(&format!("template {case}"), here.path());
     }
 }
