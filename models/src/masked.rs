@@ -76,8 +76,7 @@ impl MaskedLm {
     /// # Errors
     /// Where a token is outside the vocabulary.
     pub fn restricted_to(self, tokens: &[u32]) -> Result<Self> {
-        let named = |e: Error| e.context(format!("model '{}'", self.name));
-        let masked = self.masked.restricted_to(tokens).map_err(named)?;
+        let masked = self.masked.restricted_to(tokens)?;
         Ok(Self { masked, ..self })
     }
 
