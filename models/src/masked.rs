@@ -15,7 +15,7 @@ use teda_core::{Error, Result};
 
 use crate::architecture;
 use crate::checkpoint::{Checkpoint, Tensors};
-use crate::matrix::{Backend, Matrix};
+use crate::matrix::{Backend, Matrix, finite};
 use crate::transformer::Masked;
 
 /// One row of a batch.
@@ -28,7 +28,10 @@ pub struct Row<'a> {
 }
 
 /// A masked language model.
-pub struct MaskedLm(Masked);
+pub struct MaskedLm {
+    name: String,
+    masked: Masked,
+}
 
 impl MaskedLm {
     /// The model of an opened checkpoint.
@@ -36,16 +39,30 @@ impl MaskedLm {
     /// # Errors
     /// Failed, where it is another kind of model or its files do not fit together.
     pub fn load(checkpoint: &Checkpoint) -> Result<Self> {
-        Self::of(&*checkpoint.tensors, &checkpoint.config, &Backend::best())
-            .map_err(|e| e.context(format!("model '{}'", checkpoint.name)))
+        let name = &checkpoint.name;
+        Self::of(
+            name,
+            &*checkpoint.tensors,
+            &checkpoint.config,
+            &Backend::best(),
+        )
+        .map_err(|e| e.context(format!("model '{name}'")))
     }
 
-    /// The model of some tensors.
+    /// The model of some tensors, which messages call `name`.
     ///
     /// # Errors
     /// Failed, where the configuration is of another kind or does not fit the tensors.
-    pub(crate) fn of(tensors: &dyn Tensors, config: &Value, backend: &Backend) -> Result<Self> {
-        architecture::masked(tensors, config, backend).map(Self)
+    pub(crate) fn of(
+        name: &str,
+        tensors: &dyn Tensors,
+        config: &Value,
+        backend: &Backend,
+    ) -> Result<Self> {
+        Ok(Self {
+            name: name.to_owned(),
+            masked: architecture::masked(tensors, config, backend)?,
+        })
     }
 
     /// Whether `checkpoint` is a masked language model, which fills gaps and continues nothing.
@@ -59,19 +76,20 @@ impl MaskedLm {
     /// # Errors
     /// Where a token is outside the vocabulary.
     pub fn restricted_to(self, tokens: &[u32]) -> Result<Self> {
-        self.0.restricted_to(tokens).map(Self)
+        let masked = self.masked.restricted_to(tokens)?;
+        Ok(Self { masked, ..self })
     }
 
     /// Number of tokens in the vocabulary.
     #[must_use]
     pub fn vocabulary(&self) -> usize {
-        self.0.encoder.vocabulary
+        self.masked.encoder.vocabulary
     }
 
     /// The most tokens that a row may have, pads not counted.
     #[must_use]
     pub fn longest(&self) -> usize {
-        self.0.encoder.longest
+        self.masked.encoder.longest
     }
 
     /// Hidden states after the last layer, `[asked × hidden]`: the asked positions of the first
@@ -81,7 +99,8 @@ impl MaskedLm {
     /// Where a row is empty or too long, a token is outside the vocabulary, or a position asked for
     /// is outside its row or a pad.
     pub fn hidden_states(&self, rows: &[Row<'_>]) -> Result<Array2<f32>> {
-        array(self.states(rows)?, self.0.encoder.embeddings.hidden)
+        let states = self.states(rows)?.into_values()?;
+        Ok(array(states, self.masked.encoder.embeddings.hidden))
     }
 
     /// Logits, `[asked × vocabulary]`, in the order of [`MaskedLm::hidden_states`].
@@ -89,9 +108,11 @@ impl MaskedLm {
     /// # Errors
     /// Those of [`MaskedLm::hidden_states`].
     pub fn logits(&self, rows: &[Row<'_>]) -> Result<Array2<f32>> {
-        let head = &self.0.head;
-        let logits = head.logits(&self.states(rows)?)?;
-        array(logits, head.decoder.outputs())
+        let head = &self.masked.head;
+        let logits = head.logits(&self.states(rows)?)?.into_values()?;
+        let logits =
+            finite("logits", logits).map_err(|e| e.context(format!("model '{}'", self.name)))?;
+        Ok(array(logits, head.decoder.outputs()))
     }
 
     fn states(&self, rows: &[Row<'_>]) -> Result<Matrix> {
@@ -107,7 +128,7 @@ impl MaskedLm {
             .iter()
             .map(|(tokens, asked)| (&tokens[..], asked.clone()))
             .collect();
-        self.0.encoder.run(rows)
+        self.masked.encoder.run(rows)
     }
 
     fn without_pads(&self, row: &Row<'_>) -> Result<(Vec<u32>, Vec<usize>)> {
@@ -117,7 +138,7 @@ impl MaskedLm {
             .tokens
             .iter()
             .map(|token| {
-                let kept = *token != self.0.pad;
+                let kept = *token != self.masked.pad;
                 let place = kept.then_some(tokens.len());
                 tokens.extend(kept.then_some(*token));
                 place
@@ -139,8 +160,7 @@ impl MaskedLm {
     }
 }
 
-fn array(matrix: Matrix, columns: usize) -> Result<Array2<f32>> {
-    let values = matrix.into_values()?;
+fn array(values: Vec<f32>, columns: usize) -> Array2<f32> {
     let rows = values.len().checked_div(columns).unwrap_or(0);
-    Ok(Array2::from_shape_vec((rows, columns), values).expect("an operation fills whole rows"))
+    Array2::from_shape_vec((rows, columns), values).expect("an operation fills whole rows")
 }

@@ -7,6 +7,7 @@ use tokenizers::{Tokenizer, TruncationParams};
 
 use crate::architecture;
 use crate::checkpoint::{Checkpoint, Pooling, encode};
+use crate::kernel::math::all_finite;
 use crate::matrix::Backend;
 use crate::transformer;
 
@@ -17,6 +18,7 @@ const TASK: usize = 32;
 /// A sentence encoder (Reimers and Gurevych 2019). A text longer than the model's window counts by its
 /// beginning. One task uses one thread, and tasks run side by side.
 pub struct SentenceEncoder {
+    name: String,
     encoder: transformer::Encoder,
     tokenizer: Tokenizer,
     pooling: Pooling,
@@ -39,6 +41,13 @@ impl SentenceEncoder {
         let encoder = architecture::encoder(&checkpoint, backend)?;
         let window = checkpoint.window.unwrap_or(usize::MAX).min(encoder.longest);
         let mut tokenizer = checkpoint.tokenizer;
+        let special = encode(&tokenizer, "", true)?.len();
+        if window <= special {
+            return Err(Error::failed(format!(
+                "model '{}': it reads {window} tokens of a text, and {special} of them are its own",
+                checkpoint.name
+            )));
+        }
         tokenizer
             .with_truncation(Some(TruncationParams {
                 max_length: window,
@@ -46,6 +55,7 @@ impl SentenceEncoder {
             }))
             .map_err(|e| Error::failed(format!("model '{}': {e}", checkpoint.name)))?;
         Ok(Self {
+            name: checkpoint.name,
             encoder,
             tokenizer,
             pooling: checkpoint.pooling,
@@ -91,6 +101,11 @@ impl SentenceEncoder {
                 }
             }
             normalise(vector);
+            if !all_finite(vector) {
+                return Err(Error::failed(
+                    "its vector of a text is not all finite numbers: its weights or its configuration are damaged",
+                ));
+            }
         }
         Ok(())
     }
@@ -112,7 +127,8 @@ impl Encoder for SentenceEncoder {
         vectors
             .par_chunks_mut(TASK * dimension)
             .zip(texts.par_chunks(TASK))
-            .try_for_each(|(vectors, texts)| self.task(texts, vectors))?;
+            .try_for_each(|(vectors, texts)| self.task(texts, vectors))
+            .map_err(|e| e.context(format!("model '{}'", self.name)))?;
         Ok(Array2::from_shape_vec((texts.len(), dimension), vectors)
             .expect("one vector a text was allocated"))
     }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use teda_core::Result;
 
-use super::loader::{Loader, check_shape, parse};
+use super::loader::{Loader, check_shape, check_start, parse};
 use crate::matrix::activation::Activation;
 use crate::matrix::linear::Linear;
 use crate::transformer::attention::{CrossAttention, Mask, Projections, SelfAttention};
@@ -73,9 +73,16 @@ pub(super) fn decoder(loader: &Loader<'_>, config: &Value) -> Result<(Decoder, S
         check_shape(
             hidden,
             side.heads,
-            &[("layers", side.layers), ("vocab_size", config.vocab_size)],
+            &[
+                ("layers", side.layers),
+                ("ffn_dim", side.wide),
+                ("vocab_size", config.vocab_size),
+                ("max_position_embeddings", config.max_position_embeddings),
+            ],
         )?;
     }
+    let start = config.decoder_start_token_id;
+    check_start("decoder_start_token_id", start, config.vocab_size)?;
     let body = loader.below_if("model", "shared.weight");
     let words = body.floats("shared.weight", &[config.vocab_size, hidden])?;
     let bias = if loader.has("final_logits_bias") {
@@ -126,7 +133,10 @@ fn embeddings(loader: &Loader<'_>, config: &Config, words: &Arc<Linear>) -> Resu
     let hidden = config.d_model;
     let mut positions = loader.floats(
         "embed_positions.weight",
-        &[config.max_position_embeddings + OFFSET, hidden],
+        &[
+            config.max_position_embeddings.saturating_add(OFFSET),
+            hidden,
+        ],
     )?;
     positions.drain(..OFFSET * hidden);
     Ok(Embeddings {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
-use teda_core::Result;
+use teda_core::{Error, Result};
 
 use super::llama::{self, words_and_head};
 use super::loader::{Loader, parse};
@@ -59,10 +59,7 @@ impl Config {
         let theta = nested["rope_theta"].as_f64().unwrap_or(classic);
         let settings = if nested.is_object() { nested } else { scaling };
         let frequencies = rope::frequencies(theta, shared.width(), settings)?;
-        Ok(Arc::new(Rotary::new(
-            &frequencies,
-            shared.max_position_embeddings,
-        )))
+        rope::table(&frequencies, shared.max_position_embeddings)
     }
 }
 
@@ -72,6 +69,23 @@ pub(super) fn decoder(loader: &Loader<'_>, config: &Value) -> Result<Decoder> {
     let config: Config = parse(config)?;
     let shared = &config.shared;
     shared.check()?;
+    let scale = config.query_pre_attn_scalar;
+    if !(scale.is_finite() && scale > 0.0) {
+        return Err(Error::failed(format!(
+            "config.json: query_pre_attn_scalar is {scale}: it must be a finite number above 0"
+        )));
+    }
+    for (name, value) in [
+        ("sliding_window", config.sliding_window),
+        (
+            "sliding_window_pattern",
+            config.sliding_window_pattern.unwrap_or(6),
+        ),
+    ] {
+        if value == 0 {
+            return Err(Error::failed(format!("config.json: {name} is 0")));
+        }
+    }
     let (local, global) = (config.rotary(true)?, config.rotary(false)?);
     let body = loader.below("model");
     let blocks = (0..shared.num_hidden_layers).map(|index| {

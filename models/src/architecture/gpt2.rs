@@ -25,6 +25,12 @@ struct Config {
     layer_norm_epsilon: f32,
 }
 
+impl Config {
+    fn wide(&self) -> usize {
+        self.n_inner.unwrap_or(self.n_embd.saturating_mul(4))
+    }
+}
+
 /// # Errors
 /// Where the configuration or a tensor does not fit.
 pub(super) fn decoder(loader: &Loader<'_>, config: &Value) -> Result<Decoder> {
@@ -37,6 +43,7 @@ pub(super) fn decoder(loader: &Loader<'_>, config: &Value) -> Result<Decoder> {
             ("n_layer", config.n_layer),
             ("vocab_size", config.vocab_size),
             ("n_positions", config.n_positions),
+            ("n_inner", config.wide()),
         ],
     )?;
     let loader = loader.below_if("transformer", "wte.weight");
@@ -71,7 +78,7 @@ pub(super) fn decoder(loader: &Loader<'_>, config: &Value) -> Result<Decoder> {
 
 fn block(loader: &Loader<'_>, config: &Config) -> Result<Block> {
     let hidden = config.n_embd;
-    let wide = config.n_inner.unwrap_or(4 * hidden);
+    let wide = config.wide();
     let scale = 1.0 / ((hidden / config.n_head) as f32).sqrt();
     let mut qkv = parts(loader, "attn.c_attn", hidden, 3 * hidden, 3)?.into_iter();
     let mut next = |scale: f32| {

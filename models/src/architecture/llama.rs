@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
-use teda_core::Result;
+use teda_core::{Error, Result};
 
 use super::loader::{Loader, check_shape, parse};
 use super::rope;
@@ -67,12 +67,29 @@ impl Config {
             self.num_attention_heads,
             self.stored_heads(),
             &[
+                ("num_attention_heads", self.num_attention_heads),
+                ("num_key_value_heads", self.stored_heads()),
                 ("hidden_size", self.hidden_size),
+                ("intermediate_size", self.intermediate_size),
                 ("num_hidden_layers", self.num_hidden_layers),
                 ("vocab_size", self.vocab_size),
                 ("max_position_embeddings", self.max_position_embeddings),
             ],
-        )
+        )?;
+        let width = self.width();
+        // Positions turn a head's numbers in pairs.
+        if width == 0 || !width.is_multiple_of(2) {
+            return Err(Error::failed(format!(
+                "config.json: heads are {width} wide: it must be an even number above 0"
+            )));
+        }
+        if self.num_attention_heads.checked_mul(width).is_none() {
+            return Err(Error::failed(format!(
+                "config.json: {} heads of {width} are beyond all numbers",
+                self.num_attention_heads
+            )));
+        }
+        Ok(())
     }
 }
 
@@ -98,7 +115,7 @@ pub(super) fn decoder(loader: &Loader<'_>, config: &Value, head_norms: bool) -> 
             .zip(factors)
             .for_each(|(f, by)| *f /= by);
     }
-    let rotary = Arc::new(Rotary::new(&frequencies, config.max_position_embeddings));
+    let rotary = rope::table(&frequencies, config.max_position_embeddings)?;
     let body = loader.below("model");
     let blocks = (0..config.num_hidden_layers).map(|index| {
         let loader = body.below(&format!("layers.{index}"));

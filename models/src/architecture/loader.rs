@@ -88,15 +88,15 @@ impl<'a> Loader<'a> {
         inputs: usize,
         outputs: usize,
     ) -> Result<Linear> {
-        let mut weight = Vec::with_capacity(2 * inputs * outputs);
-        for name in names {
-            weight.extend(self.floats(&format!("{name}.weight"), &[outputs, inputs])?);
-        }
+        let [first, second] = names.map(|name| format!("{name}.weight"));
+        let mut weight = self.floats(&first, &[outputs, inputs])?;
+        weight.extend(self.floats(&second, &[outputs, inputs])?);
         Linear::new(self.backend, inputs, weight, None)
     }
 
     /// LayerNorm.
     pub(super) fn layer_norm(&self, name: &str, width: usize, epsilon: f32) -> Result<Norm> {
+        check_epsilon(epsilon)?;
         let weight = self.floats(&format!("{name}.weight"), &[width])?;
         let bias = self.floats(&format!("{name}.bias"), &[width])?;
         Ok(Norm::new(weight, Some(bias), epsilon))
@@ -111,6 +111,7 @@ impl<'a> Loader<'a> {
         shift: f32,
         scale: f32,
     ) -> Result<Norm> {
+        check_epsilon(epsilon)?;
         let mut weight = self.floats(&format!("{name}.weight"), &[width])?;
         weight.iter_mut().for_each(|w| *w = (*w + shift) * scale);
         Ok(Norm::new(weight, None, epsilon))
@@ -124,6 +125,39 @@ impl<'a> Loader<'a> {
 pub(super) fn parse<T: serde::de::DeserializeOwned>(config: &serde_json::Value) -> Result<T> {
     serde_json::from_value(config.clone())
         .map_err(|e| Error::failed(format!("config.json is none of this architecture: {e}")))
+}
+
+/// # Errors
+/// Where what a norm adds under its root is negative or no number.
+fn check_epsilon(epsilon: f32) -> Result<()> {
+    if epsilon.is_finite() && epsilon >= 0.0 {
+        return Ok(());
+    }
+    Err(Error::failed(format!(
+        "config.json: the norms' epsilon is {epsilon}: it must be a finite number and at least 0"
+    )))
+}
+
+/// # Errors
+/// Where distances cannot be told apart by so many buckets up to the farthest.
+pub(super) fn check_buckets(buckets: usize, farthest: usize) -> Result<()> {
+    if buckets >= 4 && farthest > buckets / 2 {
+        return Ok(());
+    }
+    Err(Error::failed(format!(
+        "config.json: {buckets} buckets for relative positions up to a distance of {farthest}: at least 4, and no more than twice the distance, are needed"
+    )))
+}
+
+/// # Errors
+/// Where a model's first token, which `name` says, is outside its vocabulary.
+pub(super) fn check_start(name: &str, token: u32, vocabulary: usize) -> Result<()> {
+    if (token as usize) < vocabulary {
+        return Ok(());
+    }
+    Err(Error::failed(format!(
+        "config.json: {name} is {token}, outside the vocabulary of {vocabulary}"
+    )))
 }
 
 /// # Errors

@@ -29,11 +29,10 @@ const DECODERS: &[&str] = &["llama", "qwen3", "gemma3_text", "gpt2", "t5", "bart
 pub(crate) fn encoder(checkpoint: &Checkpoint, backend: &Backend) -> Result<Encoder> {
     let loader = Loader::new(&*checkpoint.tensors, backend);
     match model_type(checkpoint) {
-        "bert" => {
-            let config: bert::Config = parse(&checkpoint.config)?;
+        "bert" => parse(&checkpoint.config).and_then(|config: bert::Config| {
             let loader = loader.below_if("bert", "embeddings.word_embeddings.weight");
             bert::encoder(&loader, &config, 0)
-        }
+        }),
         "mpnet" => mpnet::encoder(&loader, &checkpoint.config),
         other => Err(wrong_kind(other, "a sentence encoder", ENCODERS)),
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use teda_core::{Error, Result};
 
 use super::bert::Layer;
-use super::loader::{Loader, check_shape, parse};
+use super::loader::{Loader, check_buckets, check_shape, parse};
 use crate::matrix::activation::Activation;
 use crate::transformer::memory::Shape;
 use crate::transformer::relative::RelativeBias;
@@ -45,15 +45,14 @@ pub(super) fn encoder(loader: &Loader<'_>, config: &Value) -> Result<Encoder> {
         heads,
         &[
             ("num_hidden_layers", config.num_hidden_layers),
-            (
-                "relative_attention_num_buckets",
-                config.relative_attention_num_buckets,
-            ),
+            ("vocab_size", config.vocab_size),
+            ("intermediate_size", config.intermediate_size),
         ],
     )?;
+    check_buckets(config.relative_attention_num_buckets, FARTHEST)?;
     let loader = loader.below_if("mpnet", "embeddings.word_embeddings.weight");
     let embeddings = loader.below("embeddings");
-    let offset = config.pad_token_id + 1;
+    let offset = config.pad_token_id.saturating_add(1);
     let mut positions = embeddings.floats(
         "position_embeddings.weight",
         &[config.max_position_embeddings, hidden],

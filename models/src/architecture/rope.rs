@@ -1,15 +1,47 @@
 //! The frequencies of rotary position embeddings, as configurations describe them.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use teda_core::{Error, Result};
+
+use crate::matrix::rotary::Rotary;
+
+/// Positions at most; the longest models have some ten million.
+const POSITIONS: usize = 1 << 26;
+/// Numbers of a head at most; the widest models have 512.
+const WIDEST: usize = 1 << 16;
+
+/// The table of some frequencies for `positions` positions.
+///
+/// # Errors
+/// Where a frequency is no finite number, or there are more positions than any model has.
+pub(super) fn table(frequencies: &[f32], positions: usize) -> Result<Arc<Rotary>> {
+    if let Some(bad) = frequencies.iter().find(|f| !f.is_finite()) {
+        return Err(Error::failed(format!(
+            "config.json: the settings of rope give the frequency {bad}: rope_theta must be above 0, and so must every factor"
+        )));
+    }
+    if positions > POSITIONS {
+        return Err(Error::failed(format!(
+            "config.json: max_position_embeddings is {positions}: at most {POSITIONS} are possible"
+        )));
+    }
+    Ok(Arc::new(Rotary::new(frequencies, positions)))
+}
 
 /// θ^(−2i/width) for i < width/2, scaled as `settings` says: `rope_type` (or `type`) `default`, `linear`
 /// (every frequency divided by `factor`) or `llama3` (low ones divided, high ones kept, and a smooth
 /// passage between).
 ///
 /// # Errors
-/// For another `rope_type`.
+/// For another `rope_type`, and where heads are wider than any model's.
 pub(super) fn frequencies(theta: f64, width: usize, settings: &Value) -> Result<Vec<f32>> {
+    if width > WIDEST {
+        return Err(Error::failed(format!(
+            "config.json: heads are {width} wide: at most {WIDEST} are possible"
+        )));
+    }
     let plain: Vec<f32> = (0..width / 2)
         .map(|i| 1.0 / (theta as f32).powf(2.0 * i as f32 / width as f32))
         .collect();

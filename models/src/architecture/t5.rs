@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use teda_core::{Error, Result};
 
-use super::loader::{Loader, check_shape, parse};
+use super::loader::{Loader, check_buckets, check_shape, check_start, parse};
 use crate::matrix::activation::Activation;
 use crate::matrix::linear::Linear;
 use crate::transformer::attention::{CrossAttention, Mask, Projections, SelfAttention};
@@ -78,18 +78,24 @@ impl Config {
 pub(super) fn decoder(loader: &Loader<'_>, config: &Value) -> Result<(Decoder, SourceSide)> {
     let config: Config = parse(config)?;
     let hidden = config.d_model;
+    let layers = config.num_decoder_layers.unwrap_or(config.num_layers);
     check_shape(
-        config.num_heads * config.d_kv,
+        config.num_heads.saturating_mul(config.d_kv),
         config.num_heads,
         &[
             ("num_layers", config.num_layers),
+            ("num_decoder_layers", layers),
             ("vocab_size", config.vocab_size),
-            (
-                "relative_attention_num_buckets",
-                config.relative_attention_num_buckets,
-            ),
+            ("d_model", hidden),
+            ("d_ff", config.d_ff),
         ],
     )?;
+    check_buckets(
+        config.relative_attention_num_buckets,
+        config.relative_attention_max_distance,
+    )?;
+    let start = config.decoder_start_token_id;
+    check_start("decoder_start_token_id", start, config.vocab_size)?;
     let name = if loader.has("shared.weight") {
         "shared.weight"
     } else {
@@ -97,7 +103,6 @@ pub(super) fn decoder(loader: &Loader<'_>, config: &Value) -> Result<(Decoder, S
     };
     let words = loader.floats(name, &[config.vocab_size, hidden])?;
     let source = stack(&loader.below("encoder"), &config, config.num_layers, false)?;
-    let layers = config.num_decoder_layers.unwrap_or(config.num_layers);
     let stack = stack(&loader.below("decoder"), &config, layers, true)?;
     let embeddings = |words| Embeddings {
         backend: loader.backend.clone(),

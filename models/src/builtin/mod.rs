@@ -81,7 +81,8 @@ pub fn encoder() -> Result<StaticEncoder> {
 /// not fit together, which a test rules out.
 pub fn infill(options: Options) -> Result<Infill> {
     let config = INFILL_CONFIG.json()?;
-    let model = MaskedLm::of(&INFILL_WEIGHTS.tensors()?, &config, &Backend::Kernels)?;
+    let tensors = INFILL_WEIGHTS.tensors()?;
+    let model = MaskedLm::of("builtin", &tensors, &config, &Backend::Kernels)?;
     Infill::new(model, tokenizer(&INFILL_TOKENIZER)?, options)
 }
 

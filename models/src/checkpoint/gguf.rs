@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use candle_core::Device;
-use candle_core::quantized::gguf_file::{Content, Value as Entry};
+use candle_core::quantized::gguf_file::{Content, TensorInfo, Value as Entry};
 use candle_core::quantized::tokenizer::TokenizerFromGguf;
 use serde_json::{Value, json};
 use teda_core::{Error, Result};
@@ -19,7 +19,8 @@ use tokenizers::pre_tokenizers::digits::Digits;
 use tokenizers::pre_tokenizers::sequence::Sequence;
 
 use super::chat::Chat;
-use super::tensors::{Tensors, check};
+use super::tensors::{Tensors, check, plain};
+use super::tokenizer::caught;
 use super::{Checkpoint, Pooling, spm};
 
 /// Opens the model in the file at `path`.
@@ -34,17 +35,30 @@ pub(super) fn open(name: &str, path: &Path) -> Result<Checkpoint> {
         .map_err(|e| wrong(format!("cannot read it: {e}")))?
         .len();
     let mut reader = BufReader::new(file);
-    let mut content =
-        Content::read(&mut reader).map_err(|e| wrong(format!("not a complete GGUF file: {e}")))?;
+    // candle divides by an alignment of 0.
+    let mut content = caught(|| Content::read(&mut reader))
+        .and_then(|content| content.map_err(|e| plain(&e)))
+        .map_err(|e| wrong(format!("not a complete GGUF file: {e}")))?;
+    let mut total: u64 = 0;
     for (tensor, info) in &content.tensor_infos {
-        let blocks = info.shape.elem_count() / info.ggml_dtype.block_size();
-        let bytes = (blocks * info.ggml_dtype.type_size()) as u64;
-        let end = content.tensor_data_offset + info.offset + bytes;
+        let (bytes, end) = extent(&content, info).ok_or_else(|| {
+            wrong(format!(
+                "not a complete GGUF file: tensor '{tensor}' of shape {:?} is not made of whole blocks within a file",
+                info.shape.dims()
+            ))
+        })?;
         if end > length {
             return Err(wrong(format!(
                 "not a complete GGUF file: tensor '{tensor}' should end at byte {end}, the file has {length}"
             )));
         }
+        total = total.saturating_add(bytes);
+    }
+    // Tensors that share bytes would let a small file fill any memory.
+    if total > length {
+        return Err(wrong(format!(
+            "its tensors take {total} bytes, the file has {length}: some overlap"
+        )));
     }
     let tokenizer = tokenizer(&mut content).map_err(|e| {
         wrong(format!(
@@ -53,7 +67,11 @@ pub(super) fn open(name: &str, path: &Path) -> Result<Checkpoint> {
     })?;
     let metadata = Metadata(&content.metadata);
     let config = metadata.config(&content).map_err(wrong)?;
-    let token = |key: &str| Some(metadata.number(key)? as u32);
+    let token = |key: &str| {
+        let id = metadata.number(key)?;
+        let whole = id.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&id);
+        whole.then_some(id as u32)
+    };
     let ends = ["tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id"]
         .iter()
         .filter_map(|key| token(key))
@@ -87,6 +105,20 @@ pub(super) fn open(name: &str, path: &Path) -> Result<Checkpoint> {
         window: None,
         pooling: Pooling::Mean,
     })
+}
+
+/// Bytes of a tensor, and where it ends; `None` where that is beyond all numbers, or its numbers do not fill
+/// whole blocks.
+fn extent(content: &Content, info: &TensorInfo) -> Option<(u64, u64)> {
+    let mut numbers = info.shape.dims().iter().copied();
+    let numbers = numbers.try_fold(1, usize::checked_mul)?;
+    let block = info.ggml_dtype.block_size();
+    if !numbers.is_multiple_of(block) {
+        return None;
+    }
+    let bytes = (numbers / block).checked_mul(info.ggml_dtype.type_size())? as u64;
+    let start = content.tensor_data_offset.checked_add(info.offset)?;
+    Some((bytes, start.checked_add(bytes)?))
 }
 
 /// The key-value part of a file.
@@ -128,7 +160,10 @@ impl Metadata<'_> {
             .get("token_embd.weight")
             .ok_or("tensor 'token_embd.weight' is missing")?
             .shape
-            .dims()[0];
+            .dims()
+            .first()
+            .copied()
+            .unwrap_or(0);
         let width = own("attention.key_length").unwrap_or(hidden / heads);
         let mut config = json!({
             "model_type": if architecture == "gemma3" { "gemma3_text" } else { architecture },
@@ -161,7 +196,7 @@ impl Metadata<'_> {
 fn tokenizer(content: &mut Content) -> std::result::Result<Tokenizer, String> {
     let metadata = Metadata(&content.metadata);
     if metadata.text("tokenizer.ggml.model") == Some("llama") {
-        return spm::tokenizer(&content.metadata);
+        return caught(|| spm::tokenizer(&content.metadata))?;
     }
     let cut = metadata
         .text("tokenizer.ggml.pre")
@@ -184,7 +219,7 @@ fn tokenizer(content: &mut Content) -> std::result::Result<Tokenizer, String> {
         "gpt-2" | "gpt2" | "default" => Some(whole.into()),
         other => return Err(format!("the pre-tokenizer '{other}' is not supported")),
     };
-    let mut tokenizer = Tokenizer::from_gguf(content).map_err(|e| e.to_string())?;
+    let mut tokenizer = caught(|| Tokenizer::from_gguf(content))?.map_err(|e| plain(&e))?;
     if pre_tokenizer.is_some() {
         tokenizer.with_pre_tokenizer(pre_tokenizer);
     }
@@ -275,12 +310,13 @@ impl Tensors for Gguf {
     fn floats(&self, tensor: &str, shape: &[usize]) -> Result<Vec<f32>> {
         check(self, tensor, shape)?;
         let name = self.name(tensor).expect("a checked tensor has a name");
-        let mut reader = self.reader.lock().expect("no reader panics");
-        let values = self
-            .content
-            .tensor(&mut *reader, &name, &Device::Cpu)
-            .and_then(|tensor| tensor.dequantize(&Device::Cpu)?.flatten_all()?.to_vec1())
-            .map_err(|e| Error::failed(format!("{}: tensor '{name}': {e}", self.file)))?;
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let values = caught(|| {
+            let tensor = self.content.tensor(&mut *reader, &name, &Device::Cpu)?;
+            tensor.dequantize(&Device::Cpu)?.flatten_all()?.to_vec1()
+        })
+        .and_then(|values| values.map_err(|e: candle_core::Error| plain(&e)))
+        .map_err(|e| Error::failed(format!("{}: tensor '{name}': {e}", self.file)))?;
         Ok(self.restore(tensor, values, shape))
     }
 

@@ -6,6 +6,7 @@ mod gguf;
 mod safetensors;
 mod spm;
 mod tensors;
+mod tokenizer;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,6 +19,12 @@ use tokenizers::Tokenizer;
 pub(crate) use chat::Chat;
 pub(crate) use safetensors::Safetensors;
 pub(crate) use tensors::Tensors;
+pub(crate) use tokenizer::{decode, encode};
+
+/// Bytes of a file of settings at most; the longest are the indices of very large models, some 10 MB.
+const LONGEST_SETTINGS: u64 = 16 << 20;
+/// Bytes of a tokenizer at most; those of 250,000 pieces take some 30 MB.
+const LONGEST_TOKENIZER: u64 = 128 << 20;
 
 /// How a sentence encoder's vector comes from its tokens'.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +75,7 @@ impl Checkpoint {
     /// # Errors
     /// Where the tokenizer fails.
     pub fn encode(&self, text: &str, special: bool) -> Result<Vec<u32>> {
-        encode(&self.tokenizer, text, special)
+        encode(&self.tokenizer, text, special).map_err(|e| self.named(e))
     }
 
     /// The text of `tokens`, without special ones.
@@ -76,7 +83,11 @@ impl Checkpoint {
     /// # Errors
     /// Where the tokenizer fails.
     pub fn decode(&self, tokens: &[u32]) -> Result<String> {
-        decode(&self.tokenizer, tokens)
+        decode(&self.tokenizer, tokens).map_err(|e| self.named(e))
+    }
+
+    fn named(&self, error: Error) -> Error {
+        error.context(format!("model '{}'", self.name))
     }
 
     fn of_directory(name: &str, directory: &Path) -> Result<Self> {
@@ -86,13 +97,10 @@ impl Checkpoint {
                 directory.display()
             ))
         })?;
-        let tokenizer = directory.join("tokenizer.json");
-        let tokenizer = Tokenizer::from_file(&tokenizer).map_err(|e| {
-            Error::failed(format!(
-                "{}: not a tokenizer in the format of the tokenizers library: {e}",
-                tokenizer.display()
-            ))
-        })?;
+        let file = directory.join("tokenizer.json");
+        let bytes = read(&file, LONGEST_TOKENIZER)?
+            .ok_or_else(|| Error::failed(format!("{}: there is no such file", file.display())))?;
+        let tokenizer = tokenizer::read(&file.display().to_string(), &bytes)?;
         let generation = json(&directory.join("generation_config.json"))?;
         let ends = generation
             .iter()
@@ -115,27 +123,6 @@ impl Checkpoint {
     }
 }
 
-/// The tokens of `text`.
-///
-/// # Errors
-/// Where the tokenizer fails.
-pub(crate) fn encode(tokenizer: &Tokenizer, text: &str, special: bool) -> Result<Vec<u32>> {
-    tokenizer
-        .encode_fast(text, special)
-        .map(|encoding| encoding.get_ids().to_vec())
-        .map_err(|e| Error::failed(format!("the model's tokenizer: {e}")))
-}
-
-/// The text of `tokens`, without special ones.
-///
-/// # Errors
-/// Where the tokenizer fails.
-pub(crate) fn decode(tokenizer: &Tokenizer, tokens: &[u32]) -> Result<String> {
-    tokenizer
-        .decode(tokens, true)
-        .map_err(|e| Error::failed(format!("the model's tokenizer: {e}")))
-}
-
 /// A token or a list of them.
 fn tokens(value: &Value) -> Vec<u32> {
     let all = value
@@ -146,16 +133,36 @@ fn tokens(value: &Value) -> Vec<u32> {
         .collect()
 }
 
+/// The content of a file that has at most `longest` bytes; `None` where there is no such file.
+fn read(path: &Path, longest: u64) -> Result<Option<Vec<u8>>> {
+    let failed = |e: std::io::Error| Error::failed(format!("cannot read {}: {e}", path.display()));
+    let length = match fs::metadata(path) {
+        // What is no file, as a pipe, may let its reader wait for ever.
+        Ok(found) if found.is_file() => found.len(),
+        Ok(_) => {
+            return Err(Error::failed(format!(
+                "cannot read {}: it is no file",
+                path.display()
+            )));
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(failed(e)),
+    };
+    if length > longest {
+        return Err(Error::failed(format!(
+            "{}: it has {length} bytes; no model's has more than {longest}",
+            path.display()
+        )));
+    }
+    fs::read(path).map(Some).map_err(failed)
+}
+
 /// A JSON file's content; `None` where there is no such file.
 fn json(path: &Path) -> Result<Option<Value>> {
-    match fs::read(path) {
-        Ok(bytes) => serde_json::from_slice(&bytes)
-            .map(Some)
-            .map_err(|e| Error::failed(format!("{}: not JSON: {e}", path.display()))),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(Error::failed(format!(
-            "cannot read {}: {e}",
-            path.display()
-        ))),
-    }
+    read(path, LONGEST_SETTINGS)?
+        .map(|bytes| {
+            serde_json::from_slice(&bytes)
+                .map_err(|e| Error::failed(format!("{}: not JSON: {e}", path.display())))
+        })
+        .transpose()
 }

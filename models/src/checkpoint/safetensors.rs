@@ -1,20 +1,24 @@
 //! Safetensors files, read tensor by tensor, so that memory holds no second copy of the weights.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Component, Path};
 use std::sync::Mutex;
 
 use candle_core::DType;
 use safetensors::Dtype;
 use safetensors::tensor::TensorInfo;
+use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use teda_core::{Error, Result};
 
-use super::tensors::{Tensors, check, convert};
+use super::tensors::{Tensors, check, convert, plain};
 
 /// Headers above this size belong to no model.
 const LONGEST_HEADER: u64 = 100_000_000;
+/// Dimensions of a tensor at most.
+const DIMENSIONS: usize = 8;
 
 /// The tensors of one or more safetensors files.
 pub(crate) struct Safetensors {
@@ -59,6 +63,16 @@ impl Safetensors {
             None => ["model.safetensors".to_owned()].into(),
         };
         let open = |name: &String| {
+            let mut parts = Path::new(name).components();
+            if !matches!(
+                (parts.next(), parts.next()),
+                (Some(Component::Normal(_)), None)
+            ) {
+                return Err(Error::failed(format!(
+                    "{}: model.safetensors.index.json names the file '{name}', which is not one beside it",
+                    directory.display()
+                )));
+            }
             let path = directory.join(name);
             let file = File::open(&path)
                 .map_err(|e| Error::failed(format!("cannot read {}: {e}", path.display())))?;
@@ -105,7 +119,7 @@ impl Tensors for Safetensors {
         let bad =
             |what: String| Error::failed(format!("{}: tensor '{tensor}': {what}", shard.name));
         let dtype = DType::try_from(info.dtype).map_err(|e| bad(e.to_string()))?;
-        convert(&shard.bytes(info)?, dtype, shape).map_err(|e| bad(e.to_string()))
+        convert(&shard.bytes(info)?, dtype, shape).map_err(|e| bad(plain(&e)))
     }
 
     fn file(&self) -> String {
@@ -127,6 +141,7 @@ impl Shard {
         })
     }
 
+    /// Its offsets are within the file: the header was read.
     fn bytes(&self, info: &TensorInfo) -> Result<Vec<u8>> {
         let (from, to) = info.data_offsets;
         let mut bytes = vec![0; to - from];
@@ -158,22 +173,91 @@ fn header(reader: &mut dyn Source) -> std::result::Result<Header, String> {
     }
     let mut json = vec![0; size as usize];
     reader.read_exact(&mut json).map_err(text)?;
-    let mut entries: HashMap<String, serde_json::Value> =
-        serde_json::from_slice(&json).map_err(|e| format!("its header is not JSON: {e}"))?;
-    entries.remove("__metadata__");
+    let Entries(tensors) = serde_json::from_slice(&json).map_err(|e| format!("its header: {e}"))?;
     let start = size + 8;
-    let mut tensors = HashMap::with_capacity(entries.len());
-    for (tensor, entry) in entries {
-        let info: TensorInfo =
-            serde_json::from_value(entry).map_err(|e| format!("tensor '{tensor}': {e}"))?;
+    let mut ends = Vec::with_capacity(tensors.len());
+    for (tensor, info) in &tensors {
         let (from, to) = info.data_offsets;
-        if from > to || start + to as u64 > length {
+        let end = start.checked_add(to as u64).filter(|_| from <= to);
+        if end.is_none_or(|end| end > length) {
             return Err(format!(
-                "tensor '{tensor}' should end at byte {}, the file has {length}",
-                start + to as u64
+                "tensor '{tensor}' should go from byte {from} to {to} behind the header, the file has {length}"
             ));
         }
-        tensors.insert(tensor, info);
+        let bytes = bytes(info).ok_or_else(|| {
+            format!(
+                "tensor '{tensor}' has the shape {:?}, which is none of a tensor",
+                &info.shape[..info.shape.len().min(DIMENSIONS)]
+            )
+        })?;
+        if bytes != to - from {
+            return Err(format!(
+                "tensor '{tensor}' of type {:?} and shape {:?} takes {bytes} bytes, and {} are there",
+                info.dtype,
+                info.shape,
+                to - from
+            ));
+        }
+        ends.push((from, to, tensor));
+    }
+    // Tensors that share bytes would let a small file fill any memory.
+    ends.sort_unstable();
+    for pair in ends.windows(2) {
+        let ((_, end, first), (from, _, second)) = (pair[0], pair[1]);
+        if from < end {
+            return Err(format!("tensors '{first}' and '{second}' overlap"));
+        }
     }
     Ok((tensors, start))
+}
+
+/// Bytes that a tensor takes; `None` where they cannot be counted or its numbers end inside a byte.
+fn bytes(info: &TensorInfo) -> Option<usize> {
+    let dimensions = info.shape.iter().take(DIMENSIONS + 1);
+    let bits = (info.shape.len() <= DIMENSIONS).then(|| {
+        dimensions
+            .copied()
+            .try_fold(info.dtype.bitsize(), usize::checked_mul)
+    })??;
+    bits.is_multiple_of(8).then_some(bits / 8)
+}
+
+/// The tensors of a header. It is read without the detour over any JSON value, which takes many times as
+/// much memory as the text.
+struct Entries(HashMap<String, TensorInfo>);
+
+impl<'de> Deserialize<'de> for Entries {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        deserializer.deserialize_map(EntriesVisitor)
+    }
+}
+
+struct EntriesVisitor;
+
+impl<'de> Visitor<'de> for EntriesVisitor {
+    type Value = Entries;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of tensors")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Entries, A::Error> {
+        let mut tensors = HashMap::new();
+        while let Some(tensor) = map.next_key::<String>()? {
+            if tensor == "__metadata__" {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            let info = map
+                .next_value::<TensorInfo>()
+                .map_err(|e| de::Error::custom(format!("tensor '{tensor}': {e}")))?;
+            if tensors.contains_key(&tensor) {
+                return Err(de::Error::custom(format!(
+                    "tensor '{tensor}' is there twice"
+                )));
+            }
+            tensors.insert(tensor, info);
+        }
+        Ok(Entries(tensors))
+    }
 }

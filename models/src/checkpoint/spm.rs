@@ -15,9 +15,14 @@ use tokenizers::normalizers::replace::Replace;
 use tokenizers::processors::template::TemplateProcessing;
 use tokenizers::{AddedToken, DecoderWrapper, Tokenizer};
 
+use super::tensors::plain;
+
 /// llama.cpp's numbers for what a piece is.
 const CONTROL: u32 = 3;
 const USER_DEFINED: u32 = 4;
+
+/// Bytes of a piece at most: each is looked up in all its parts.
+const LONGEST: usize = 1024;
 
 /// The tokenizer of a file's metadata.
 ///
@@ -29,23 +34,29 @@ pub(super) fn tokenizer(metadata: &HashMap<String, Entry>) -> Result<Tokenizer, 
             .get(key)
             .ok_or(format!("{key} is missing"))?
             .to_vec()
-            .map_err(|e| e.to_string())
+            .map_err(|e| plain(&e))
     };
     let pieces: Vec<String> = list("tokenizer.ggml.tokens")?
         .iter()
-        .map(|piece| piece.to_string().cloned().map_err(|e| e.to_string()))
+        .map(|piece| piece.to_string().cloned().map_err(|e| plain(&e)))
         .collect::<Result<_, _>>()?;
     let scores: Vec<f32> = list("tokenizer.ggml.scores")?
         .iter()
-        .map(|score| score.to_f32().map_err(|e| e.to_string()))
+        .map(|score| score.to_f32().map_err(|e| plain(&e)))
         .collect::<Result<_, _>>()?;
     let kinds: Vec<u32> = list("tokenizer.ggml.token_type")?
         .iter()
         .map(|kind| match kind {
             Entry::I32(kind) => Ok(kind.unsigned_abs()),
-            other => other.to_u32().map_err(|e| e.to_string()),
+            other => other.to_u32().map_err(|e| plain(&e)),
         })
         .collect::<Result<_, _>>()?;
+    if let Some(piece) = pieces.iter().find(|piece| piece.len() > LONGEST) {
+        return Err(format!(
+            "a token has {} bytes, at most {LONGEST} are read",
+            piece.len()
+        ));
+    }
     if scores.len() != pieces.len() || kinds.len() != pieces.len() {
         return Err(format!(
             "{} tokens, {} scores and {} token types",

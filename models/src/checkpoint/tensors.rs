@@ -36,6 +36,12 @@ pub(super) fn check(tensors: &dyn Tensors, tensor: &str, shape: &[usize]) -> Res
     }
 }
 
+/// What an error of candle says, without the calls that led to it.
+pub(super) fn plain(error: &candle_core::Error) -> String {
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
 /// The values of raw little-endian bytes.
 pub(super) fn convert(
     bytes: &[u8],

@@ -27,6 +27,7 @@ use tokenizers::Tokenizer;
 use crate::architecture;
 use crate::checkpoint::{Chat, Checkpoint, decode, encode};
 use crate::matrix::Backend;
+use crate::transformer::encoder::check_tokens;
 use crate::transformer::{Decoder, Prefix, SourceSide};
 use prefix::Prefixes;
 use sequences::Worker;
@@ -64,6 +65,7 @@ impl Default for Options {
 
 /// A decoder, or an encoder and a decoder, with its tokenizer.
 pub struct LocalModel {
+    name: String,
     decoder: Decoder,
     source: Option<SourceSide>,
     tokenizer: Tokenizer,
@@ -108,6 +110,7 @@ impl LocalModel {
     pub fn on(checkpoint: Checkpoint, options: Options, backend: &Backend) -> Result<Self> {
         let (decoder, source) = architecture::decoder(&checkpoint, backend)?;
         Ok(Self {
+            name: checkpoint.name,
             decoder,
             source,
             tokenizer: checkpoint.tokenizer,
@@ -118,6 +121,11 @@ impl LocalModel {
         })
     }
 
+    /// An error with the model's name: several may be at work.
+    fn named(&self, error: Error) -> Error {
+        error.context(format!("model '{}'", self.name))
+    }
+
     /// The filled prompt as the model reads it.
     fn read(&self, prompt: &Prompt, text: &str) -> Result<Vec<u32>> {
         if !self.options.instructed {
@@ -125,7 +133,8 @@ impl LocalModel {
         }
         let (wrapped, begins) = match &self.chat {
             Some(chat) => {
-                let wrapped = self.prefixes.wrapped(chat, prompt)?;
+                let wrapped = self.prefixes.wrapped(chat, prompt);
+                let wrapped = wrapped.map_err(|e| self.named(e))?;
                 let begins = chat.begins(&wrapped);
                 (wrapped, begins)
             }
@@ -135,7 +144,7 @@ impl LocalModel {
     }
 
     fn tokens(&self, text: &str, special: bool) -> Result<Vec<u32>> {
-        encode(&self.tokenizer, text, special)
+        encode(&self.tokenizer, text, special).map_err(|e| self.named(e))
     }
 
     /// Whether there is room for `read` tokens of a prompt and `max_new_tokens` tokens more.
@@ -215,6 +224,9 @@ impl LocalModel {
             }
         }
         rows.remove(&Vec::new());
+        for row in &rows {
+            check_tokens(row, self.decoder.vocabulary()).map_err(|e| self.named(e))?;
+        }
         Ok(rows.into_iter().collect())
     }
 
@@ -242,7 +254,7 @@ impl LocalModel {
     pub fn logits(&self, source: &[u32], tokens: &[u32]) -> Result<ndarray::Array2<f32>> {
         let every = (0..tokens.len()).collect();
         let states = score::states(self, &[(source, tokens, every)], None)?;
-        let logits = self.decoder.logits(states)?;
+        let logits = self.decoder.logits(states).map_err(|e| self.named(e))?;
         Ok(
             ndarray::Array2::from_shape_vec((tokens.len(), self.decoder.vocabulary()), logits)
                 .expect("logits are whole rows"),
@@ -297,7 +309,8 @@ impl LocalModel {
         let done: Vec<Vec<Vec<u32>>> = work
             .par_chunks(part)
             .map(|work| Worker::new(self, work, prefix)?.run(ends, choose))
-            .collect::<Result<_>>()?;
+            .collect::<Result<_>>()
+            .map_err(|e| self.named(e))?;
         Ok(done.into_iter().flatten().collect())
     }
 }
@@ -366,7 +379,7 @@ impl LanguageModel for LocalModel {
                 Err(reason) => Ok(Err(reason.clone())),
                 Ok(_) => {
                     let tokens = done.next().expect("every job is done");
-                    let text = decode(&self.tokenizer, &tokens)?;
+                    let text = decode(&self.tokenizer, &tokens).map_err(|e| self.named(e))?;
                     Ok(Ok(Generated { text, tokens }))
                 }
             })

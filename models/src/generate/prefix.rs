@@ -1,12 +1,13 @@
 //! What all prompts of a template begin with.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use teda_core::{Prompt, Result};
 
 use super::LocalModel;
 use crate::checkpoint::Chat;
+use crate::transformer::encoder::check_tokens;
 use crate::transformer::{Memory, Pass, Prefix, Segment};
 
 /// Prefixes and chat prompts made so far. No lock is held while another thread's work could be waited
@@ -26,7 +27,7 @@ impl Prefixes {
     /// # Errors
     /// Where the template fails.
     pub(super) fn wrapped(&self, chat: &Chat, prompt: &Prompt) -> Result<Prompt> {
-        let mut wrapped = self.wrapped.lock().expect("no thread panics with it");
+        let mut wrapped = self.wrapped.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = wrapped.get(prompt) {
             return Ok(known.clone());
         }
@@ -44,7 +45,7 @@ impl Prefixes {
         if model.source.is_some() {
             return Ok(None);
         }
-        let mut stored = self.stored.lock().expect("no thread panics with it");
+        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = stored.get(prompt) {
             return Ok(known.clone());
         }
@@ -69,6 +70,7 @@ impl Prefixes {
 
 fn compute(model: &LocalModel, tokens: &[u32]) -> Result<Prefix> {
     let decoder = &model.decoder;
+    check_tokens(tokens, decoder.vocabulary()).map_err(|e| model.named(e))?;
     let mut memory = Memory::new(&decoder.backend, decoder.shape, tokens.len())?;
     let pass = Pass::new(vec![Segment {
         tokens: tokens.len(),

@@ -48,7 +48,8 @@ pub(super) fn follow(
     let followed: Vec<Vec<Followed>> = batches(&ready)
         .par_iter()
         .map(|batch| walk(model, batch, prefix.as_deref(), ends, weigh))
-        .collect::<Result<_>>()?;
+        .collect::<Result<_>>()
+        .map_err(|e| model.named(e))?;
     let mut followed = followed.into_iter().flatten();
     Ok(pairs
         .iter()
@@ -67,6 +68,7 @@ fn pair(
     ends: &[u32],
 ) -> Result<Answer<Pair>> {
     let continuation = model.tokens(continuation, false)?;
+    check_tokens(&continuation, model.decoder.vocabulary()).map_err(|e| model.named(e))?;
     let job = match model.job(
         model.read(prompt, text)?,
         MaxNewTokens::Tokens(continuation.len()),

@@ -58,7 +58,9 @@ impl<'a> Worker<'a> {
             0
         };
         let bytes = decoder.shape.bytes(room.0) + source_bytes;
-        let count = (model.memory() / bytes)
+        let fitting = model.memory().checked_div(bytes);
+        let count = fitting
+            .unwrap_or(SEQUENCES)
             .clamp(1, SEQUENCES)
             .min(work.len().max(1));
         let memory = |slots| Memory::new(&decoder.backend, decoder.shape, count * slots);
@@ -97,7 +99,7 @@ impl<'a> Worker<'a> {
                 let running = self.sequences[sequence]
                     .as_mut()
                     .expect("the sequence is active");
-                ban(&self.work[running.job].0.banned, &running.made, logits);
+                ban(&self.work[running.job].0.banned, &running.made, logits)?;
                 let token = choose(logits, &mut running.stream);
                 if token as usize >= vocabulary {
                     return Err(Error::failed(format!(
@@ -242,13 +244,25 @@ impl<'a> Worker<'a> {
 }
 
 /// Leaves no token to choose that would complete a row of `banned` after what was `made`.
-fn ban(banned: &[Vec<u32>], made: &[u32], logits: &mut [f32]) {
+///
+/// # Errors
+/// Where that leaves none.
+fn ban(banned: &[Vec<u32>], made: &[u32], logits: &mut [f32]) -> Result<()> {
+    let mut any = false;
     for row in banned {
         let (last, before) = row.split_last().expect("a spelling has tokens");
         if made.ends_with(before) {
             logits[*last as usize] = f32::NEG_INFINITY;
+            any = true;
         }
     }
+    if any && logits.iter().all(|logit| *logit == f32::NEG_INFINITY) {
+        return Err(Error::failed(format!(
+            "the words that must not be written leave none of the {} tokens",
+            logits.len()
+        )));
+    }
+    Ok(())
 }
 
 /// How many tokens of `prompt` the prefix holds: all of its own, or none. At least one token is left

@@ -36,9 +36,29 @@ pub(crate) fn erf(x: f32) -> f32 {
     (1.0 - series * t * exp(-z * z)).copysign(x)
 }
 
+/// Whether all values are finite: no ±∞ and no NaN. Goes through all of them, a vector at a time.
+pub(crate) fn all_finite(values: &[f32]) -> bool {
+    const EXPONENT: u32 = 0x7f80_0000;
+    let odd = |odd, x: &f32| odd | (x.to_bits() & EXPONENT == EXPONENT);
+    !values.iter().fold(false, odd)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_finite_is_found_wherever_it_stands() {
+        let mut values = vec![f32::MAX; 37];
+        assert!(all_finite(&[]) && all_finite(&values) && all_finite(&[-0.0, f32::MIN]));
+        for place in 0..values.len() {
+            for bad in [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+                values[place] = bad;
+                assert!(!all_finite(&values), "{bad} at {place}");
+            }
+            values[place] = 1.0;
+        }
+    }
 
     #[test]
     fn exp_is_within_its_stated_error() {

@@ -1,26 +1,47 @@
 //! Rotary position embedding, in place.
 
-/// Cosines and sines by position: angle(p, i) = p · frequency(i), `[positions × width/2]` each.
+use std::sync::OnceLock;
+
+/// Positions that are computed at once.
+const RUN: usize = 1024;
+
+/// Cosines and sines by position: angle(p, i) = p · frequency(i), `[positions × width/2]` each. They are
+/// computed when a row first gets there: few texts reach the last of a million positions.
 pub(crate) struct Rotary {
+    frequencies: Vec<f32>,
+    /// Of `RUN` positions each.
+    runs: Vec<OnceLock<Run>>,
+}
+
+struct Run {
     cosines: Vec<f32>,
     sines: Vec<f32>,
-    half: usize,
 }
 
 impl Rotary {
     /// A table for `positions` positions and these frequencies, half as many as a head is wide.
     pub(crate) fn new(frequencies: &[f32], positions: usize) -> Self {
-        let angles = (0..positions).flat_map(|p| {
-            frequencies
-                .iter()
-                .map(move |frequency| p as f32 * frequency)
-        });
-        let (cosines, sines) = angles.map(|angle| (angle.cos(), angle.sin())).unzip();
+        let runs = std::iter::repeat_with(OnceLock::new);
         Self {
-            cosines,
-            sines,
-            half: frequencies.len(),
+            frequencies: frequencies.to_vec(),
+            runs: runs.take(positions.div_ceil(RUN)).collect(),
         }
+    }
+
+    /// Cosines and sines of one position.
+    fn row(&self, position: usize) -> (&[f32], &[f32]) {
+        let half = self.frequencies.len();
+        let run = self.runs[position / RUN].get_or_init(|| {
+            let first = position / RUN * RUN;
+            let angles = (first..first + RUN).flat_map(|p| {
+                let frequencies = self.frequencies.iter();
+                frequencies.map(move |frequency| p as f32 * frequency)
+            });
+            let (cosines, sines) = angles.map(|angle| (angle.cos(), angle.sin())).unzip();
+            Run { cosines, sines }
+        });
+        let place = position % RUN * half;
+        (&run.cosines[place..][..half], &run.sines[place..][..half])
     }
 
     /// Turns each head's pairs (i, i + width/2) of every row `[rows × heads·width]` by the angles of the
@@ -31,10 +52,9 @@ impl Rotary {
         }
         let row = values.len() / positions.len();
         for (row, position) in values.chunks_exact_mut(row).zip(positions) {
-            let cosines = &self.cosines[position * self.half..][..self.half];
-            let sines = &self.sines[position * self.half..][..self.half];
-            for head in row.chunks_exact_mut(2 * self.half) {
-                let (low, high) = head.split_at_mut(self.half);
+            let (cosines, sines) = self.row(*position);
+            for head in row.chunks_exact_mut(2 * cosines.len()) {
+                let (low, high) = head.split_at_mut(cosines.len());
                 for (((a, b), cos), sin) in low.iter_mut().zip(high).zip(cosines).zip(sines) {
                     (*a, *b) = (*a * cos - *b * sin, *b * cos + *a * sin);
                 }
@@ -44,14 +64,13 @@ impl Rotary {
 
     /// Cosines and sines of `positions`, `[positions × width/2]` each.
     pub(crate) fn rows(&self, positions: &[usize]) -> (Vec<f32>, Vec<f32>) {
-        let of = |table: &[f32]| {
-            positions
-                .iter()
-                .flat_map(|p| &table[p * self.half..][..self.half])
-                .copied()
-                .collect()
-        };
-        (of(&self.cosines), of(&self.sines))
+        let (mut cosines, mut sines) = (Vec::new(), Vec::new());
+        for position in positions {
+            let (of_cosine, of_sine) = self.row(*position);
+            cosines.extend_from_slice(of_cosine);
+            sines.extend_from_slice(of_sine);
+        }
+        (cosines, sines)
     }
 }
 
@@ -68,5 +87,16 @@ mod tests {
         let (c2, s2) = (1.5_f32.cos(), 1.5_f32.sin());
         assert_eq!(values[..4], [c, 2.0 * c2, s, 2.0 * s2]);
         assert_eq!(values[4..], [0.0, 0.0, 1.0, 2.0]);
+    }
+
+    #[test]
+    fn every_run_of_positions_has_the_same_definition() {
+        let rotary = Rotary::new(&[1.0, 0.5], 1 << 26);
+        for position in [0, 1, RUN - 1, RUN, 5 * RUN + 7, (1 << 26) - 1] {
+            let angle = position as f32;
+            let (cosines, sines) = rotary.rows(&[position]);
+            assert_eq!(cosines, [angle.cos(), (angle * 0.5).cos()]);
+            assert_eq!(sines, [angle.sin(), (angle * 0.5).sin()]);
+        }
     }
 }

@@ -14,6 +14,8 @@ pub(crate) mod rotary;
 use candle_core::{Device, Tensor};
 use teda_core::{Error, Result};
 
+use crate::kernel;
+
 /// Where a model computes.
 #[derive(Debug, Clone)]
 pub enum Backend {
@@ -146,6 +148,19 @@ pub(crate) fn tensor(values: Vec<f32>, columns: usize, device: &Device) -> Resul
 
 pub(crate) fn failed(error: candle_core::Error) -> Error {
     Error::failed(format!("the model's device: {error}"))
+}
+
+/// The same values, computed by a model.
+///
+/// # Errors
+/// Where one is not finite: drawing among them would have no meaning.
+pub(crate) fn finite(what: &str, values: Vec<f32>) -> Result<Vec<f32>> {
+    if kernel::math::all_finite(&values) {
+        return Ok(values);
+    }
+    Err(Error::failed(format!(
+        "the model's {what} are not all finite numbers: its weights or its configuration are damaged"
+    )))
 }
 
 /// Parts of one model never sit on different devices.

@@ -9,7 +9,7 @@ use super::encoder::Encoder;
 use super::memory::{Memory, Shape};
 use super::{Embeddings, Pass, Stack};
 use crate::matrix::linear::Linear;
-use crate::matrix::{Backend, Matrix};
+use crate::matrix::{Backend, Matrix, finite};
 
 /// Embeddings, layers whose tokens see those before them, and the head.
 pub(crate) struct Decoder {
@@ -49,8 +49,11 @@ impl Decoder {
     }
 
     /// Logits `[rows × vocabulary]` of states.
+    ///
+    /// # Errors
+    /// Where one is not finite.
     pub(crate) fn logits(&self, states: Matrix) -> Result<Vec<f32>> {
         let states = states.times(self.head_scale)?;
-        self.head.apply(&states)?.into_values()
+        finite("logits", self.head.apply(&states)?.into_values()?)
     }
 }

@@ -54,7 +54,7 @@ impl RelativeBias {
         // In single precision and truncated, as the models were trained.
         let share =
             (distance as f32 / exact as f32).ln() / (self.farthest as f32 / exact as f32).ln();
-        let bucket = exact + (share * (buckets - exact) as f32) as usize;
+        let bucket = exact.saturating_add((share * (buckets - exact) as f32) as usize);
         first + bucket.min(buckets - 1)
     }
 }

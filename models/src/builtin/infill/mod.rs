@@ -29,7 +29,7 @@ use teda_core::{Answer, Error, Prompt, Query, Result, Sampling, Stream, TextGene
 use tokenizers::Tokenizer;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::{Checkpoint, decode};
 use crate::masked::{MaskedLm, Row};
 use source::{Cache, Source};
 use windows::{Builder, Special, WINDOW, Window};
@@ -298,7 +298,7 @@ fn whole_words(tokenizer: &Tokenizer) -> Vec<Word> {
     tokens
         .filter_map(|token| {
             // A piece that ends inside a character decodes to U+FFFD, which is no letter.
-            let text = tokenizer.decode(&[token], true).ok()?;
+            let text = decode(tokenizer, &[token]).ok()?;
             let word = text.strip_prefix(' ')?;
             let whole = !word.is_empty() && word.chars().all(char::is_alphanumeric);
             whole.then(|| Word {

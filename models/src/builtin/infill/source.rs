@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use teda_core::{Error, Result};
+use teda_core::Result;
 use tokenizers::Tokenizer;
 
 use super::units::{self, Unit};
+use crate::checkpoint::encode;
 
 /// Tokens of units met before.
 pub(super) type Cache<'a> = HashMap<Unit<'a>, Vec<u32>>;
@@ -71,8 +72,6 @@ impl<'a> Source<'a> {
 
 fn tokenize(tokenizer: &Tokenizer, unit: &Unit<'_>) -> Result<Vec<u32>> {
     let space = if unit.spaced { " " } else { "" };
-    let encoding = tokenizer
-        .encode_fast(format!("{space}{}", unit.text), false)
-        .map_err(|e| Error::failed(format!("tokenising '{}': {e}", unit.text)))?;
-    Ok(encoding.get_ids().to_vec())
+    encode(tokenizer, &format!("{space}{}", unit.text), false)
+        .map_err(|e| e.context(format!("tokenising '{}'", unit.text)))
 }
