@@ -1,10 +1,12 @@
-//! Standard output: what was asked for, and an orderly end where nobody reads it.
+//! Standard output: what was asked for, and an orderly end where nobody reads it. Standard error: what is said beside it.
+//!
+//! A terminal obeys what it is shown: whatever goes to one passes through [`plain_lines`]. What is piped goes on as it is.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 use clap::ValueEnum;
-use teda_core::{Error, Result};
+use teda_core::{Error, Result, plain_lines};
 use teda_results::{Cell, Document, cells_csv};
 
 use teda::report::{table, warnings};
@@ -20,12 +22,21 @@ pub enum Format {
     Csv,
 }
 
+/// Says something to the user, on standard error.
+pub fn say(text: impl std::fmt::Display) {
+    eprintln!("{}", plain_lines(&text.to_string()));
+}
+
 /// Writes `text` to standard output. A reader that has gone away (`| head`) is no error.
 ///
 /// # Errors
 /// Failed, where it cannot be written.
 pub fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
+    let text = match out.is_terminal() {
+        true => plain_lines(text),
+        false => text.into(),
+    };
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
         Err(e) => Err(Error::failed(format!(
@@ -53,6 +64,6 @@ pub fn cells(format: Format, directory: &Path, cells: Vec<Cell>) -> Result<Strin
 /// Warns on standard error of failures that a user must not overlook.
 pub fn warn(cells: &[Cell]) {
     for line in warnings::lines(cells) {
-        eprintln!("{line}");
+        say(line);
     }
 }

@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use teda::audit::progress::Progress;
+use teda_core::plain;
+
+use super::output::say;
 
 /// Plain lines are this far apart at least.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -84,6 +87,7 @@ impl Progress for Terminal {
     }
 
     fn describe(&self, message: String) {
+        let message = plain(&message).into_owned();
         self.with(|shown| shown.bar.set_message(message));
     }
 
@@ -98,7 +102,7 @@ impl Progress for Terminal {
 
     fn note(&self, line: &str) {
         if !self.quiet {
-            eprintln!("{line}");
+            say(line);
         }
     }
 }
@@ -114,10 +118,10 @@ impl Shown {
             let seconds = elapsed.as_secs_f64() * (total.saturating_sub(done)) as f64 / made as f64;
             HumanDuration(Duration::from_secs_f64(seconds)).to_string()
         };
-        eprintln!(
+        say(format_args!(
             "{done}/{total} trials, {} gone, {left} left  {}",
             HumanDuration(elapsed),
             self.bar.message()
-        );
+        ));
     }
 }

@@ -9,7 +9,7 @@ use teda_results::{CellPlan, Manifest, Writer, guesses};
 
 use super::Outcome;
 use super::flags::{AccessArguments, SpeedArguments};
-use super::output::{self, Format, print, warn};
+use super::output::{self, Format, print, say, warn};
 use teda::audit::choices::{Attacks, EstimatorChoice};
 use teda::audit::counting;
 use teda::report::finish;
@@ -123,7 +123,7 @@ impl Arguments {
         finish::write_cells(&out, &cells)?;
         warn(&cells);
         print(&output::cells(self.format, &out, cells)?)?;
-        eprintln!("written to {}", out.display());
+        say(format_args!("written to {}", out.display()));
         Ok(Outcome::Done)
     }
 }

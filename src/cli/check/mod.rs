@@ -21,7 +21,7 @@ use teda_results::{rfc3339_utc, unused};
 use self::audit::{Audit, Checked, share_error};
 use super::Outcome;
 use super::flags::{AccessArguments, PaceArguments, stop_on_interrupt};
-use super::output::print;
+use super::output::{print, say};
 
 /// Where checks go when no directory is named, under the working directory.
 const CHECKS: &str = "results/checks";
@@ -162,7 +162,7 @@ impl Arguments {
 
     fn say(&self, what: std::fmt::Arguments<'_>) {
         if !self.quiet {
-            eprintln!("{what}");
+            say(what);
         }
     }
 }
