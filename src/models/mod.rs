@@ -476,5 +476,6 @@ fn server_options(access: &Access) -> Result<teda_server::Options> {
             .directory()
             .parent()
             .map(|cache| -> PathBuf { cache.join("answers") }),
+        ..teda_server::Options::default()
     })
 }
