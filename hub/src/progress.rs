@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use teda_core::{plain, plain_lines};
 
 /// Notes and bars, or silence.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +21,7 @@ impl Progress {
     /// One line.
     pub(super) fn note(self, text: &str) {
         if !self.quiet {
-            eprintln!("{text}");
+            eprintln!("{}", plain_lines(text));
         }
     }
 
@@ -32,7 +33,7 @@ impl Progress {
         .expect("the template is well-formed");
         ProgressBar::with_draw_target(Some(0), self.target())
             .with_style(style)
-            .with_message(ending(file).to_owned())
+            .with_message(plain(ending(file)).into_owned())
     }
 
     /// A sign of life with the time gone, for work that does not say how far it is.
