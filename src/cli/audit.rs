@@ -15,6 +15,7 @@ use teda::report::columns::{lines, table};
 use teda::report::finish;
 use teda_attacks::Choice;
 use teda_core::{Neighbours, Result};
+use teda_datasets::Limits;
 use teda_mechanisms::{Kind, registry};
 
 use super::Outcome;
@@ -124,7 +125,8 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Goes on with a run that was stopped; everything but --threads, --batch, --memory, --offline, --max-requests,
-    /// --max-tokens, --processes, --timeout, --format and --quiet is as it began
+    /// --max-tokens, --max-text-bytes, --max-input-bytes, --max-answer-bytes, --processes, --timeout, --format and
+    /// --quiet is as it began
     #[arg(
         long,
         value_name = "RUN",
@@ -219,7 +221,7 @@ impl Arguments {
         let ended = if let Some(directory) = &self.resume {
             resume(directory, &access, &control)?
         } else {
-            let config = self.config()?;
+            let config = self.config(self.model.limits())?;
             let trials = config.trials;
             let prepared = Prepared::new(config, &access)?;
             if self.dry_run {
@@ -255,11 +257,11 @@ impl Arguments {
         }
     }
 
-    /// The configuration that these flags ask for.
+    /// The configuration that these flags ask for; recorded releases are read within `limits`.
     ///
     /// # Errors
     /// Usage, where recorded releases cannot be read to know how many trials they are good for.
-    pub fn config(&self) -> Result<Config> {
+    pub fn config(&self, limits: Limits) -> Result<Config> {
         let recorded = self.releases.as_ref();
         let (mechanisms, datasets, lambdas) = match recorded {
             Some(file) => (vec![Source::Releases(file.into())], Vec::new(), vec![0.0]),
@@ -272,7 +274,7 @@ impl Arguments {
         let trials = match (self.trials, recorded) {
             (Some(trials), _) => trials,
             (None, Some(file)) => {
-                recorded::most_trials(Path::new(file), self.epsilon.as_deref(), &self.k)?
+                recorded::most_trials(Path::new(file), limits, self.epsilon.as_deref(), &self.k)?
             }
             (None, None) => TRIALS,
         };

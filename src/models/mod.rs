@@ -1,21 +1,23 @@
 //! The models that `--encoder`, `--llm` and `--judge` name: those in the binary, those of the store, and
 //! those on servers.
 
+pub mod shared;
 pub mod spec;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use teda_attacks::Judge;
 use teda_core::{Encoder, Error, LanguageModel, Result, TextGenerator, TokenMap};
+use teda_datasets::Limits;
 use teda_hub::{Resolved, Store};
 use teda_mechanisms::{Context, Memory, Rewriter};
 use teda_models::builtin::{self, Infill};
 use teda_models::generate::{self, LocalModel, Sampler};
 use teda_models::{Backend, Checkpoint, MaskedLm, SentenceEncoder};
 use teda_results::ModelRecord;
-use teda_server::{Budget, Http, Usage};
+use teda_server::{Budget, Http, LARGEST_ANSWER, Usage};
 
 use self::spec::{By, Spec, Target};
 
@@ -32,6 +34,10 @@ pub struct Access {
     pub budget: Budget,
     /// How programs that stand for mechanisms are run.
     pub programs: Programs,
+    /// How large an input may be.
+    pub limits: Limits,
+    /// Bytes of a server's answer at most.
+    pub largest_answer: u64,
     /// Is told what is loaded.
     pub say: Say,
 }
@@ -40,7 +46,7 @@ pub struct Access {
 pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl Default for Access {
-    /// No download, two gibibytes, no limit to what servers may cost, and not a word.
+    /// No download, two gibibytes, no limit to what servers may cost, the usual ones to what is read, and not a word.
     fn default() -> Self {
         Self {
             offline: true,
@@ -51,6 +57,8 @@ impl Default for Access {
                 max_tokens: None,
             },
             programs: Programs::default(),
+            limits: Limits::default(),
+            largest_answer: LARGEST_ANSWER,
             say: Arc::new(|_| ()),
         }
     }
@@ -118,6 +126,9 @@ pub struct Models {
     /// What the tables of all mechanisms may take.
     memory: Memory,
     programs: Programs,
+    limits: Limits,
+    /// Whether it was said that others can write where models and answers are kept.
+    warned: bool,
 }
 
 /// A language model by what it can do.
@@ -184,6 +195,8 @@ impl Models {
             rewriter: None,
             memory: Memory::new(access.memory / SHARE_OF_TABLES),
             programs: access.programs,
+            limits: access.limits,
+            warned: false,
         };
         models.load_encoder(&Spec::parse("--encoder", &wanted.encoder)?, access)?;
         let spec = Spec::parse("--llm", &wanted.llm)?;
@@ -280,7 +293,7 @@ impl Models {
         match &spec.target {
             Target::Builtin | Target::Automatic => {}
             Target::Server(address) => {
-                let server = Arc::new(Http::open_encoder(address, server_options(access)?)?);
+                let server = Arc::new(Http::open_encoder(address, self.server_options(access)?)?);
                 self.records.push(server_record(&server));
                 self.servers.push(server.clone());
                 self.encoder = server;
@@ -311,7 +324,7 @@ impl Models {
                 Loaded::Infill(Arc::new(model))
             }
             Target::Server(address) => {
-                let server = Arc::new(Http::open(address, server_options(access)?)?);
+                let server = Arc::new(Http::open(address, self.server_options(access)?)?);
                 self.records.push(server_record(&server));
                 self.servers.push(server.clone());
                 Loaded::Server(server)
@@ -340,7 +353,9 @@ impl Models {
 
     /// A model's files, from the store, recorded for the manifest.
     fn open(&mut self, name: &str, access: &Access) -> Result<(Checkpoint, Resolved)> {
-        let resolved = Store::open(store_options(access))?.resolve(name)?;
+        let store = Store::open(store_options(access))?;
+        let resolved = store.resolve(name)?;
+        self.warn(store.directory(), access);
         self.records
             .extend(resolved.files.iter().map(|file| ModelRecord {
                 name: format!("{name}/{}", file.name),
@@ -350,6 +365,28 @@ impl Models {
         (access.say)(&format!("loading {name} ({})", resolved.source));
         let checkpoint = Checkpoint::open(name, &resolved.path)?;
         Ok((checkpoint, resolved))
+    }
+
+    /// Answers are kept beside the models.
+    fn server_options(&mut self, access: &Access) -> Result<teda_server::Options> {
+        let store = Store::open(store_options(access))?;
+        let cache = store.directory().parent();
+        let cache = cache.map(|cache| -> PathBuf { cache.join("answers") });
+        if let Some(cache) = &cache {
+            self.warn(cache, access);
+        }
+        Ok(teda_server::Options {
+            budget: access.budget,
+            cache,
+            largest_answer: access.largest_answer,
+        })
+    }
+
+    /// Says once that others can write into a directory that is trusted, where they can.
+    fn warn(&mut self, directory: &Path, access: &Access) {
+        if !self.warned {
+            self.warned = shared::said(directory, &*access.say);
+        }
     }
 
     /// What mechanisms are built from, on a data set of these distinct texts.
@@ -370,6 +407,12 @@ impl Models {
     #[must_use]
     pub fn programs(&self) -> Programs {
         self.programs
+    }
+
+    /// How large an input may be.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// Whether the same configuration gives the same rows again.
@@ -465,17 +508,4 @@ fn store_options(access: &Access) -> teda_hub::Options {
         offline: access.offline,
         quiet: access.quiet,
     }
-}
-
-/// Answers are kept beside the models.
-fn server_options(access: &Access) -> Result<teda_server::Options> {
-    let store = Store::open(store_options(access))?;
-    Ok(teda_server::Options {
-        budget: access.budget,
-        cache: store
-            .directory()
-            .parent()
-            .map(|cache| -> PathBuf { cache.join("answers") }),
-        ..teda_server::Options::default()
-    })
 }
