@@ -10,7 +10,7 @@ use crate::place::Place;
 pub struct Limits {
     /// Bytes of one text, and of one line of a file (`--max-text-bytes`).
     pub text: u64,
-    /// Bytes of one input, decompressed, and of the texts that are kept of it (`--max-input-bytes`).
+    /// Bytes of one input, decompressed, and of what is kept of its texts in memory (`--max-input-bytes`).
     pub input: u64,
 }
 
@@ -23,6 +23,9 @@ impl Default for Limits {
         }
     }
 }
+
+/// Bytes that a text takes in memory besides its own, at most: of millions of short ones that is nearly all.
+pub(crate) const KEPT: u64 = 64;
 
 impl Limits {
     /// None at all, for what is in memory already.

@@ -9,7 +9,7 @@ use crate::clean::{clean, refuse_nul};
 use crate::columns::{self, Column};
 use crate::digest;
 use crate::intake::{Field, Intake, Value};
-use crate::limits::Limits;
+use crate::limits::{KEPT, Limits};
 use crate::place::Place;
 use crate::source::{self, Located};
 
@@ -97,7 +97,7 @@ fn from_source(file: &Located<'_>, source: impl Read, limits: Limits) -> Result<
 struct Releases {
     limits: Limits,
     releases: Vec<RecordedRelease>,
-    /// Bytes of their texts.
+    /// Bytes that they take.
     bytes: u64,
 }
 
@@ -133,8 +133,8 @@ impl Intake<3> for Releases {
         };
         self.limits.check_text(release, place)?;
         refuse_nul(release, place)?;
-        self.bytes += (source.len() + release.len()) as u64;
-        let what = "has texts of";
+        self.bytes += (source.len() + release.len()) as u64 + KEPT;
+        let what = "has texts that take";
         self.limits.check_input(place.name(), what, self.bytes)?;
         self.releases.push(RecordedRelease {
             source: source.to_owned(),

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use teda_core::{Error, Result};
 
 use crate::clean::clean;
-use crate::limits::Limits;
+use crate::limits::{KEPT, Limits};
 use crate::place::Place;
 use crate::{Dataset, Request, digest};
 
@@ -20,7 +20,7 @@ pub(crate) struct Selection {
     /// limit need not be kept at all.
     seen: HashSet<[u8; 32]>,
     texts: Vec<String>,
-    /// Bytes of the texts.
+    /// Bytes that texts and digests take.
     bytes: u64,
     rows: usize,
     merged: usize,
@@ -84,13 +84,19 @@ impl Selection {
             self.merged += 1;
         } else if self.limit.is_some_and(|limit| self.texts.len() >= limit) {
             self.beyond_limit += 1;
+            self.keep(0, place)?;
         } else {
-            self.bytes += text.len() as u64;
-            let what = "has texts of";
-            self.limits.check_input(place.name(), what, self.bytes)?;
+            self.keep(text.len() as u64, place)?;
             self.texts.push(text.to_owned());
         }
         Ok(())
+    }
+
+    /// Counts what a distinct text takes, of which so many bytes are kept.
+    fn keep(&mut self, bytes: u64, place: Place<'_>) -> Result<()> {
+        self.bytes += bytes + KEPT;
+        let what = "has texts that take";
+        self.limits.check_input(place.name(), what, self.bytes)
     }
 
     /// Whether the number of words, that is of runs without white space, is within bounds.

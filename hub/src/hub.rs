@@ -29,7 +29,7 @@ use download::Download;
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long an answer may take to begin, and a body to go on: a large file takes as long as it takes. (Tests do not
 /// wait for a minute.)
-const STALL: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 60 });
+const STALL: Duration = Duration::from_secs(if cfg!(test) { 3 } else { 60 });
 /// Bytes of a listing at most: some hundred for each of a hundred thousand files.
 const LISTING: u64 = 64 << 20;
 

@@ -20,7 +20,7 @@ use teda_mechanisms::{Kind, registry};
 
 use super::Outcome;
 use super::flags::{DataArguments, ModelArguments, PaceArguments, stop_on_interrupt};
-use super::output::{self, Format, print, warn};
+use super::output::{self, Format, print, say, warn};
 use super::progress::Terminal;
 
 /// Measures an empirical epsilon: who can tell which of k texts was rewritten?
@@ -248,10 +248,10 @@ impl Arguments {
                     Keep::Rows => "go on",
                     Keep::Counts => "without rows, begin again",
                 };
-                eprintln!(
+                say(format_args!(
                     "interrupted; {how} with: teda audit --resume {}",
                     directory.display()
-                );
+                ));
                 Ok(Outcome::Interrupted)
             }
         }
@@ -328,7 +328,8 @@ impl Arguments {
             let part = self.shard.map_or(String::new(), |(part, parts)| {
                 format!(" (part {part} of {parts}; join them with teda merge)")
             });
-            eprintln!("run directory: {}{part}", directory.display());
+            let place = directory.display();
+            say(format_args!("run directory: {place}{part}"));
         }
     }
 }

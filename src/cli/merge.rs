@@ -7,7 +7,7 @@ use teda_core::{Error, Result};
 
 use super::Outcome;
 use super::flags::{AccessArguments, SpeedArguments};
-use super::output::{print, warn};
+use super::output::{print, say, warn};
 use teda::report::merge;
 use teda::report::table;
 
@@ -38,7 +38,7 @@ impl Arguments {
         let (directory, cells) = self.speed.pool()?.install(merge)?;
         warn(&cells);
         print(&table::render(&cells))?;
-        eprintln!("run directory: {}", directory.display());
+        say(format_args!("run directory: {}", directory.display()));
         Ok(Outcome::Done)
     }
 }

@@ -1,12 +1,12 @@
 //! The models that `--encoder`, `--llm` and `--judge` name: those in the binary, those of the store, and
 //! those on servers.
 
+mod access;
 pub mod shared;
 pub mod spec;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use teda_attacks::Judge;
 use teda_core::{Encoder, Error, LanguageModel, Result, TextGenerator, TokenMap};
@@ -17,71 +17,10 @@ use teda_models::builtin::{self, Infill};
 use teda_models::generate::{self, LocalModel, Sampler};
 use teda_models::{Backend, Checkpoint, MaskedLm, SentenceEncoder};
 use teda_results::ModelRecord;
-use teda_server::{Budget, Http, LARGEST_ANSWER, Usage};
+use teda_server::{Http, Usage};
 
+pub use self::access::{Access, Programs, Say};
 use self::spec::{By, Spec, Target};
-
-/// How models and programs are reached and run; nothing here can change a result.
-#[derive(Clone)]
-pub struct Access {
-    /// Whether the network may not be used to fetch models.
-    pub offline: bool,
-    /// No progress of downloads on standard error.
-    pub quiet: bool,
-    /// Bytes for the keys and values of language models; the tables of mechanisms get a share of as many more.
-    pub memory: usize,
-    /// What may be spent on servers.
-    pub budget: Budget,
-    /// How programs that stand for mechanisms are run.
-    pub programs: Programs,
-    /// How large an input may be.
-    pub limits: Limits,
-    /// Bytes of a server's answer at most.
-    pub largest_answer: u64,
-    /// Is told what is loaded.
-    pub say: Say,
-}
-
-/// Takes a line for the user.
-pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
-
-impl Default for Access {
-    /// No download, two gibibytes, no limit to what servers may cost, the usual ones to what is read, and not a word.
-    fn default() -> Self {
-        Self {
-            offline: true,
-            quiet: true,
-            memory: 2048 << 20,
-            budget: Budget {
-                max_requests: None,
-                max_tokens: None,
-            },
-            programs: Programs::default(),
-            limits: Limits::default(),
-            largest_answer: LARGEST_ANSWER,
-            say: Arc::new(|_| ()),
-        }
-    }
-}
-
-/// How programs are run; nothing here can change a result of one that keeps to the protocol.
-#[derive(Debug, Clone, Copy)]
-pub struct Programs {
-    /// Processes of a command at once; one a thread where none is said.
-    pub processes: Option<usize>,
-    /// How long a process may be silent.
-    pub timeout: Duration,
-}
-
-impl Default for Programs {
-    /// A process a thread, and ten minutes.
-    fn default() -> Self {
-        Self {
-            processes: None,
-            timeout: Duration::from_secs(600),
-        }
-    }
-}
 
 /// The source of a model that the program which calls this library brings.
 pub const OF_THE_PROGRAM: &str = "the program that made the run";
@@ -353,7 +292,7 @@ impl Models {
 
     /// A model's files, from the store, recorded for the manifest.
     fn open(&mut self, name: &str, access: &Access) -> Result<(Checkpoint, Resolved)> {
-        let store = Store::open(store_options(access))?;
+        let store = Store::open(access.store())?;
         let resolved = store.resolve(name)?;
         self.warn(store.directory(), access);
         self.records
@@ -369,7 +308,7 @@ impl Models {
 
     /// Answers are kept beside the models.
     fn server_options(&mut self, access: &Access) -> Result<teda_server::Options> {
-        let store = Store::open(store_options(access))?;
+        let store = Store::open(access.store())?;
         let cache = store.directory().parent();
         let cache = cache.map(|cache| -> PathBuf { cache.join("answers") });
         if let Some(cache) = &cache {
@@ -439,7 +378,7 @@ pub fn language_model(name: &str, chat: bool, access: &Access) -> Result<LocalMo
     if name == "builtin" {
         return builtin::rewriter(access.memory);
     }
-    let resolved = Store::open(store_options(access))?.resolve(name)?;
+    let resolved = Store::open(access.store())?.resolve(name)?;
     let options = generate::Options {
         instructed: true,
         chat,
@@ -500,12 +439,5 @@ fn server_record(server: &Http) -> ModelRecord {
         name: server.name(),
         source: "server".to_owned(),
         sha256: None,
-    }
-}
-
-fn store_options(access: &Access) -> teda_hub::Options {
-    teda_hub::Options {
-        offline: access.offline,
-        quiet: access.quiet,
     }
 }

@@ -195,7 +195,7 @@ fn a_program_steers_no_terminal() {
         "--limit",
         "4",
         "--timeout",
-        "5",
+        "1",
     ]);
     harmless(&output.stdout);
     harmless(&output.stderr);

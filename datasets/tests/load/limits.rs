@@ -132,7 +132,22 @@ fn what_unpacks_to_more_than_there_may_be_is_refused() {
         ..SMALL
     };
     let error = parse_recorded("bomb.parquet", &bytes, wider).unwrap_err();
-    says(&error.to_string(), &["has texts of", "10000000"]);
+    says(&error.to_string(), &["has texts that take", "10000000"]);
+}
+
+/// Of short texts, what they take besides is most of it.
+#[test]
+fn many_short_texts_fill_no_memory() {
+    let lines: String = (0..9_000).map(|i| format!("{i}\n")).collect();
+    assert!(lines.len() < 50_000);
+    let message = refused("a.txt", lines.as_bytes(), SMALL);
+    says(
+        &message,
+        &["has texts that take", "100000", "--max-input-bytes"],
+    );
+    let equal = "again\n".repeat(9_000);
+    let read = parse("a.txt", equal.as_bytes(), SMALL).unwrap();
+    assert_eq!((read.texts.len(), read.merged), (1, 8_999));
 }
 
 /// A device has no end, and what it says is read only as far as it could be what its name says.

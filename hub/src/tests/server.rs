@@ -179,7 +179,7 @@ fn serve(
         stream.write_all(head(status, &headers, body.len()).as_bytes())?;
         for piece in body.chunks(body.len().div_ceil(6)) {
             stream.write_all(piece)?;
-            std::thread::sleep(Duration::from_millis(600));
+            std::thread::sleep(Duration::from_millis(700));
         }
         return Ok(());
     }
