@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use rayon::ThreadPool;
 use teda_attacks::{Built, Choice};
 use teda_core::{Attack, Encoder, Error, Learner, Mechanism, Neighbours, Result};
-use teda_datasets::{Dataset, Request};
+use teda_datasets::{Dataset, Limits, Request};
 use teda_results::{Cell, Document};
 
 use crate::audit::choices::{Attacks, EstimatorChoice};
@@ -264,6 +264,13 @@ impl Audit {
         self
     }
 
+    /// How large a data set and a text of it may be, where the usual limits are too narrow or too wide.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.access.limits = limits;
+        self
+    }
+
     /// A flag that ends the audit once it is set.
     #[must_use]
     pub fn stop_flag(mut self, stop: Arc<AtomicBool>) -> Self {
@@ -313,7 +320,7 @@ impl Audit {
                 config.datasets = Vec::new();
                 vec![texts]
             }
-            None => config.load()?,
+            None => config.load(self.access.limits)?,
         };
         Prepared::of(config, models, datasets)
     }

@@ -69,4 +69,5 @@ pub use teda_core::{
     Answer, Attack, Encoder, Error, Guarantee, Learner, Mechanism, Neighbours, Observation, Query,
     Release, Result, Verdict,
 };
+pub use teda_datasets::Limits;
 pub use teda_results::Cell;

@@ -53,7 +53,7 @@ impl Encoder for Directions {
         let mut vectors = Array2::zeros((texts.len(), self.dimension()));
         for (mut vector, text) in vectors.rows_mut().into_iter().zip(texts) {
             let text = number(text);
-            let side: f32 = if text % 2 == 0 { 0.3 } else { -0.3 };
+            let side: f32 = if text.is_multiple_of(2) { 0.3 } else { -0.3 };
             vector[text / 2] = 0.95;
             vector[PAIRS] = side;
         }

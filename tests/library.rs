@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use teda::audit::progress::Progress;
 use teda::{
-    Answer, Attack, Audit, Encoder, Guarantee, Mechanism, Observation, Query, Release, Report,
-    Result, Verdict,
+    Answer, Attack, Audit, Encoder, Guarantee, Limits, Mechanism, Observation, Query, Release,
+    Report, Result, Verdict,
 };
 
 /// Releases the text itself one time in four.
@@ -258,4 +258,29 @@ fn wrong_names_are_told_when_it_is_run() {
         let error = audit.run().unwrap_err();
         assert!(matches!(error, teda::Error::Usage(_)), "{error}");
     }
+}
+
+#[test]
+fn a_data_set_has_limits() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("texts.txt");
+    std::fs::write(&file, format!("{}\nshort\n", "long ".repeat(300))).unwrap();
+    let audit = |limits: Option<Limits>| {
+        let audit = Audit::new(Leaky).dataset(&file.display().to_string());
+        let audit = audit.attacks(["overlap"]).trials(10);
+        match limits {
+            Some(limits) => audit.limits(limits).run(),
+            None => audit.run(),
+        }
+    };
+    audit(None).unwrap();
+    let narrow = Limits {
+        text: 1000,
+        ..Limits::default()
+    };
+    let error = audit(Some(narrow)).unwrap_err().to_string();
+    assert!(
+        error.contains("texts.txt', line 1") && error.contains("1000 bytes"),
+        "{error}"
+    );
 }

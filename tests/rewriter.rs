@@ -17,9 +17,13 @@ fn held_out_texts_are_copied() {
         min_words: None,
         max_words: None,
     };
-    let texts = teda_datasets::load(&request, &mut std::io::empty())
-        .unwrap()
-        .texts;
+    let texts = teda_datasets::load(
+        &request,
+        teda_datasets::Limits::default(),
+        &mut std::io::empty(),
+    )
+    .unwrap()
+    .texts;
     let model = builtin::rewriter(1 << 30).unwrap();
     let sequences: Vec<Sequence<'_>> = texts
         .iter()

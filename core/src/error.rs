@@ -1,5 +1,10 @@
 //! The two ways in which something of teda's can go wrong: asked wrongly, or failed while running.
 
+use crate::plain::{listed, shown};
+
+/// Bytes of the longest names that are compared to find the closest: the work grows with their product.
+const COMPARED: usize = 1000;
+
 /// What went wrong, with the offending value, where it was and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -39,18 +44,26 @@ impl Error {
 
     /// An unknown name: says the closest known one, if any is close, and lists them all.
     pub fn unknown(kind: &str, name: &str, known: &[&str]) -> Self {
+        Self::not_among(kind, name, known, &known.join(", "))
+    }
+
+    /// The same where a file brings the known names: as many as it likes, and of any length.
+    pub fn unknown_in_file(kind: &str, name: &str, known: &[&str]) -> Self {
+        Self::not_among(kind, name, known, &listed(known))
+    }
+
+    fn not_among(kind: &str, name: &str, known: &[&str], list: &str) -> Self {
         let closest = known
             .iter()
+            .filter(|candidate| name.len().max(candidate.len()) <= COMPARED)
             .map(|candidate| (strsim::levenshtein(name, candidate), candidate))
             .min()
             .filter(|(distance, candidate)| *distance <= 2.max(candidate.len() / 3));
         let hint = closest.map_or(String::new(), |(_, candidate)| {
-            format!(" Did you mean '{candidate}'?")
+            format!(" Did you mean '{}'?", shown(candidate))
         });
-        Self::Usage(format!(
-            "unknown {kind} '{name}'.{hint} Known: {}",
-            known.join(", ")
-        ))
+        let name = shown(name);
+        Self::Usage(format!("unknown {kind} '{name}'.{hint} Known: {list}"))
     }
 }
 
@@ -68,6 +81,10 @@ mod tests {
             error.to_string(),
             "unknown mechanism 'privrewrit'. Did you mean 'privrewrite'? Known: em, krr, privrewrite"
         );
+        let columns: Vec<String> = (0..50_000).map(|i| format!("column{i}")).collect();
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let many = Error::unknown_in_file("column", "text", &columns).to_string();
+        assert!(many.ends_with("column19 and 49980 more"), "{many}");
         let far = Error::unknown("mechanism", "zzzzzzzz", &["em", "krr"]);
         assert_eq!(
             far.to_string(),

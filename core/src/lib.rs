@@ -16,6 +16,7 @@ mod inversion;
 mod mechanism;
 mod model;
 mod parameter;
+mod plain;
 pub mod sampling;
 pub mod seed;
 mod softmax;
@@ -35,6 +36,7 @@ pub use model::{
     MaxNewTokens, Prompt, Sampling, Scorer, Sequence, TextGenerator, TokenMap, Weigh, grouped,
 };
 pub use parameter::{Parameter, Settings};
+pub use plain::{listed, plain, plain_lines, shown};
 pub use seed::{Role, Seed, Stream};
 pub use softmax::ln_softmax_over;
 pub use verdict::Verdict;

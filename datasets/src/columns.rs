@@ -1,6 +1,6 @@
 //! Which columns a file has, and which one holds the texts.
 
-use teda_core::{Error, Result};
+use teda_core::{Error, Result, listed};
 
 use crate::splits;
 
@@ -41,11 +41,11 @@ pub(crate) fn choose<'c>(
         Some(_) => Err(Error::usage(format!(
             "column '{name}' of '{file}' does not hold strings: name one that does, as in '{file}:COLUMN'. \
              Columns: {}",
-            listed(columns)
+            names(columns)
         ))),
         None if asked.is_some() => {
             let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
-            Err(Error::unknown("column", name, &names).context(format!("'{file}'")))
+            Err(Error::unknown_in_file("column", name, &names).context(format!("'{file}'")))
         }
         None => only(file, columns),
     }
@@ -70,9 +70,9 @@ pub(crate) fn named<'c, 'n>(
 }
 
 /// The names of `columns`, for messages.
-pub(crate) fn listed(columns: &[Column<'_>]) -> String {
+pub(crate) fn names(columns: &[Column<'_>]) -> String {
     let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
-    names.join(", ")
+    listed(&names)
 }
 
 /// Name of the only column with strings.
@@ -85,11 +85,11 @@ fn only<'c>(file: &str, columns: &[Column<'c>]) -> Result<&'c str> {
         (Some(_), Some(_)) => Err(Error::usage(format!(
             "'{file}' has no column '{DEFAULT}' and more than one other with strings: say which, as in \
              '{file}:COLUMN'. Columns: {}",
-            listed(columns)
+            names(columns)
         ))),
         (None, _) => Err(Error::usage(format!(
             "'{file}' has no column with strings. Columns: {}",
-            listed(columns)
+            names(columns)
         ))),
     }
 }

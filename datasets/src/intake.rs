@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use teda_core::Result;
+use teda_core::{Result, shown};
 
 use crate::columns::Column;
 use crate::place::Place;
@@ -77,10 +77,12 @@ impl<'a> Field<'a> {
         match value {
             Value::Text(text) => Ok(text),
             Value::Missing => place.refuse(format_args!(
-                "there is no field '{name}': add it or remove the {unit}"
+                "there is no field '{}': add it or remove the {unit}",
+                shown(name)
             )),
             _ => place.refuse(format_args!(
-                "field '{name}' is {value}, not a string: fix or remove the {unit}"
+                "field '{}' is {value}, not a string: fix or remove the {unit}",
+                shown(name)
             )),
         }
     }

@@ -2,8 +2,9 @@
 //! made-up categories.
 //!
 //! One call, [`load()`], turns a [`Request`] into a [`Dataset`] of distinct texts, and counts every row that
-//! did not become one. What ships is described by [`cards()`]: source, licence, splits and digest. Another call,
-//! [`recorded()`], reads what a mechanism released earlier, together with the texts that it rewrote.
+//! did not become one, within [`Limits`] of size. What ships is described by [`cards()`]: source, licence, splits and digest. Another call,
+//! [`recorded()`], reads what a mechanism released earlier, together with the texts that it rewrote. [`parse()`] and
+//! [`parse_recorded()`] do the same of bytes in memory.
 
 mod bytes;
 mod cards;
@@ -13,6 +14,7 @@ mod columns;
 mod digest;
 mod formats;
 mod intake;
+mod limits;
 mod load;
 mod place;
 mod recorded;
@@ -23,6 +25,7 @@ mod texts;
 mod unicode;
 
 pub use cards::{Card, Split, cards};
-pub use load::{Dataset, Request, load};
-pub use recorded::{Recorded, RecordedRelease, recorded};
+pub use limits::Limits;
+pub use load::{Dataset, Request, load, parse};
+pub use recorded::{Recorded, RecordedRelease, parse_recorded, recorded};
 pub use splits::ALL_SPLITS;

@@ -1,14 +1,16 @@
 //! From a request to texts.
 
 use std::io::Read;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use teda_core::{Error, Result};
 
-use crate::bytes;
+use crate::bytes::{self, Reading, STDIN};
 use crate::cards::Card;
 use crate::categories;
 use crate::formats::Format;
+use crate::limits::Limits;
 use crate::place::Place;
 use crate::selection::Selection;
 use crate::source::{Located, Source};
@@ -67,7 +69,7 @@ impl Dataset {
     /// # Errors
     /// Usage, for a text with a NUL, and where none is left.
     pub fn of_texts(name: &str, texts: impl IntoIterator<Item = String>) -> Result<Self> {
-        let mut selection = Selection::new(&Request::default())?;
+        let mut selection = Selection::new(&Request::default(), Limits::NONE)?;
         for (number, text) in (1..).zip(texts) {
             selection.push(&text, Place::row(name, number))?;
         }
@@ -75,19 +77,19 @@ impl Dataset {
     }
 }
 
-/// Loads the texts of `request`; `stdin` is read only if the source is `-`.
+/// Loads the texts of `request`, whose input is within `limits`; `stdin` is read only if the source is `-`.
 ///
 /// # Errors
 /// Usage, for a source, split or column that does not exist, a file that is not what its name says, a row
-/// without a text, a text that is not UTF-8 or has a NUL, and for filters that leave nothing; failed, where
-/// reading fails or compressed data are broken. All say where and what to do.
-pub fn load(request: &Request, stdin: &mut dyn Read) -> Result<Dataset> {
-    let selection = Selection::new(request)?;
+/// without a text, a text that is not UTF-8 or has a NUL, an input or a text that is too large, and for filters that
+/// leave nothing; failed, where reading fails or compressed data are broken. All say where and what to do.
+pub fn load(request: &Request, limits: Limits, stdin: &mut dyn Read) -> Result<Dataset> {
+    let selection = Selection::new(request, limits)?;
     match Source::parse(&request.source)? {
         Source::Shipped(card) => shipped(card, request, selection),
         Source::Categories(count) => made_up(count, request, selection),
-        Source::Stdin => standard_input(stdin, request, selection),
-        Source::File(file) => located(&file, request, selection),
+        Source::Stdin => standard_input(stdin, limits, request, selection),
+        Source::File(file) => located(&file, limits, request, selection),
     }
 }
 
@@ -105,8 +107,8 @@ fn shipped(card: &'static Card, request: &Request, selection: Selection) -> Resu
         splits: Splits::new(wanted),
         selection,
     };
-    let bytes = bytes::gunzip(card.file, card.name)?;
-    Format::JsonLines.read(card.name, &bytes, &mut texts)?;
+    let bytes = bytes::shipped(card)?;
+    Format::JsonLines.read(card.name, &bytes, Limits::NONE, &mut texts)?;
     texts.finish(card.name)?.finish(
         card.name.to_owned(),
         Some(split.to_owned()),
@@ -133,32 +135,61 @@ fn made_up(count: usize, request: &Request, mut selection: Selection) -> Result<
 
 fn standard_input(
     stdin: &mut dyn Read,
+    limits: Limits,
     request: &Request,
     selection: Selection,
 ) -> Result<Dataset> {
-    const NAME: &str = "stdin";
-    let mut bytes = Vec::new();
-    stdin
-        .read_to_end(&mut bytes)
-        .map_err(|error| Error::failed(format!("cannot read standard input: {error}")))?;
+    let reading = Reading {
+        name: STDIN,
+        limits,
+        lines: true,
+    };
+    let bytes = reading.plain(stdin)?;
     let mut texts = Texts {
         column: None,
         splits: Splits::new(request.split.as_deref()),
         selection,
     };
-    Format::Text.read(NAME, &bytes, &mut texts)?;
+    Format::Text.read(STDIN, &bytes, limits, &mut texts)?;
     texts
-        .finish(NAME)?
-        .finish(NAME.to_owned(), request.split.clone(), None)
+        .finish(STDIN)?
+        .finish(STDIN.to_owned(), request.split.clone(), None)
 }
 
-fn located(file: &Located<'_>, request: &Request, selection: Selection) -> Result<Dataset> {
+fn located(
+    file: &Located<'_>,
+    limits: Limits,
+    request: &Request,
+    selection: Selection,
+) -> Result<Dataset> {
+    let source = file.open(limits)?;
+    from_source(file, source, limits, request, selection)
+}
+
+/// The texts of a file whose bytes are in memory; the end of its `name` says what they are.
+///
+/// # Errors
+/// As [`load()`], but for what is about files.
+pub fn parse(name: &str, bytes: &[u8], limits: Limits) -> Result<Dataset> {
+    let request = Request::default();
+    let selection = Selection::new(&request, limits)?;
+    let file = Located::named(Path::new(name), None)?;
+    from_source(&file, bytes, limits, &request, selection)
+}
+
+fn from_source(
+    file: &Located<'_>,
+    source: impl Read,
+    limits: Limits,
+    request: &Request,
+    selection: Selection,
+) -> Result<Dataset> {
     let mut texts = Texts {
         column: file.column,
         splits: Splits::new(request.split.as_deref()),
         selection,
     };
-    file.read(&mut texts)?;
+    file.read(source, limits, &mut texts)?;
     texts
         .finish(&file.shown())?
         .finish(file.name(), request.split.clone(), None)

@@ -40,6 +40,11 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// What the source is called.
+    pub(crate) fn name(self) -> &'a str {
+        self.name
+    }
+
     /// What this place is one of.
     pub(crate) fn unit(self) -> Unit {
         self.unit

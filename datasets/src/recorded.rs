@@ -1,13 +1,15 @@
 //! Recorded releases: what a mechanism released earlier, with the texts that it rewrote.
 
+use std::io::Read;
 use std::path::Path;
 
-use teda_core::{Error, Result};
+use teda_core::{Error, Result, shown};
 
 use crate::clean::{clean, refuse_nul};
 use crate::columns::{self, Column};
 use crate::digest;
 use crate::intake::{Field, Intake, Value};
+use crate::limits::{KEPT, Limits};
 use crate::place::Place;
 use crate::source::{self, Located};
 
@@ -42,13 +44,13 @@ pub struct RecordedRelease {
 }
 
 /// Reads the recorded releases in the file at `path`, `*.{jsonl,csv,tsv,parquet}[.gz]` (no `.gz` for Parquet),
-/// from its columns `source`, `release` and, if there is one, `epsilon`. Other columns do not matter.
+/// from its columns `source`, `release` and, if there is one, `epsilon`, within `limits`. Other columns do not matter.
 ///
 /// # Errors
 /// Usage, for a file that does not exist, is not what its name says, is plain text, lacks a column or has no
-/// rows, and for a row without a source or a release, with an invalid ε, or with a text that is not UTF-8
-/// or has a NUL; failed, where reading fails or the file is broken. All say where and what to do.
-pub fn recorded(path: &Path) -> Result<Recorded> {
+/// rows, is too large, and for a row without a source or a release, with an invalid ε, or with a text that is not UTF-8,
+/// has a NUL or is too long; failed, where reading fails or the file is broken. All say where and what to do.
+pub fn recorded(path: &Path, limits: Limits) -> Result<Recorded> {
     if !source::exists(path)? {
         return Err(Error::usage(format!(
             "there is no file '{}'",
@@ -56,9 +58,27 @@ pub fn recorded(path: &Path) -> Result<Recorded> {
         )));
     }
     let file = Located::new(path, None)?;
-    let mut intake = Releases(Vec::new());
-    file.read(&mut intake)?;
-    let Releases(releases) = intake;
+    let source = file.open(limits)?;
+    from_source(&file, source, limits)
+}
+
+/// The recorded releases of a file whose bytes are in memory; the end of its `name` says what they are.
+///
+/// # Errors
+/// As [`recorded()`], but for what is about files.
+pub fn parse_recorded(name: &str, bytes: &[u8], limits: Limits) -> Result<Recorded> {
+    let file = Located::named(Path::new(name), None)?;
+    from_source(&file, bytes, limits)
+}
+
+fn from_source(file: &Located<'_>, source: impl Read, limits: Limits) -> Result<Recorded> {
+    let mut intake = Releases {
+        limits,
+        releases: Vec::new(),
+        bytes: 0,
+    };
+    file.read(source, limits, &mut intake)?;
+    let releases = intake.releases;
     if releases.is_empty() {
         return Err(Error::usage(format!(
             "'{}' has no releases: it is empty",
@@ -74,7 +94,12 @@ pub fn recorded(path: &Path) -> Result<Recorded> {
 }
 
 /// The intake of recorded releases: every row, whatever the rows before it were.
-struct Releases(Vec<RecordedRelease>);
+struct Releases {
+    limits: Limits,
+    releases: Vec<RecordedRelease>,
+    /// Bytes that they take.
+    bytes: u64,
+}
 
 impl Intake<3> for Releases {
     fn choose(&self, file: &str, columns: &[Column<'_>]) -> Result<[Option<String>; 3]> {
@@ -83,7 +108,7 @@ impl Intake<3> for Releases {
                 return Err(Error::usage(format!(
                     "'{file}' has no column '{needed}': recorded releases are to have '{SOURCE}', the text that was \
                      rewritten, and '{RELEASE}', what came out, and may have '{EPSILON}'. Columns: {}",
-                    columns::listed(columns)
+                    columns::names(columns)
                 )));
             }
         }
@@ -93,7 +118,9 @@ impl Intake<3> for Releases {
     }
 
     fn take(&mut self, [source, release, epsilon]: [Field<'_>; 3], place: Place<'_>) -> Result<()> {
-        let source = clean(source.text(place)?, place)?;
+        let source = source.text(place)?;
+        self.limits.check_text(source, place)?;
+        let source = clean(source, place)?;
         if source.is_empty() {
             return place.refuse(format_args!(
                 "field '{SOURCE}' is empty: fill in the text that was rewritten, or remove the {}",
@@ -104,8 +131,12 @@ impl Intake<3> for Releases {
             Value::Null => "",
             _ => release.text(place)?,
         };
+        self.limits.check_text(release, place)?;
         refuse_nul(release, place)?;
-        self.0.push(RecordedRelease {
+        self.bytes += (source.len() + release.len()) as u64 + KEPT;
+        let what = "has texts that take";
+        self.limits.check_input(place.name(), what, self.bytes)?;
+        self.releases.push(RecordedRelease {
             source: source.to_owned(),
             release: release.to_owned(),
             epsilon: nominal(epsilon.value, place)?,
@@ -140,7 +171,7 @@ fn nominal(value: Value<'_>, place: Place<'_>) -> Result<Option<f64>> {
         return Ok(stated);
     }
     let said = match value {
-        Value::Text(text) => format!("'{}'", text.trim()),
+        Value::Text(text) => format!("'{}'", shown(text.trim())),
         Value::Number(number) => number.to_string(),
         other => other.to_string(),
     };

@@ -6,11 +6,13 @@ use sha2::{Digest, Sha256};
 use teda_core::{Error, Result};
 
 use crate::clean::clean;
+use crate::limits::{KEPT, Limits};
 use crate::place::Place;
 use crate::{Dataset, Request, digest};
 
 /// The texts so far, and what became of the rows that are not among them.
 pub(crate) struct Selection {
+    limits: Limits,
     limit: Option<usize>,
     min_words: Option<usize>,
     max_words: Option<usize>,
@@ -18,6 +20,8 @@ pub(crate) struct Selection {
     /// limit need not be kept at all.
     seen: HashSet<[u8; 32]>,
     texts: Vec<String>,
+    /// Bytes that texts and digests take.
+    bytes: u64,
     rows: usize,
     merged: usize,
     empty: usize,
@@ -26,11 +30,11 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// An empty selection under the filters of `request`.
+    /// An empty selection under the filters of `request`, of texts within `limits`.
     ///
     /// # Errors
     /// Usage, for filters that no text passes.
-    pub(crate) fn new(request: &Request) -> Result<Self> {
+    pub(crate) fn new(request: &Request, limits: Limits) -> Result<Self> {
         if request.limit == Some(0) {
             return Err(Error::usage(
                 "a limit of 0 texts leaves nothing: ask for 1 or more",
@@ -49,11 +53,13 @@ impl Selection {
             ));
         }
         Ok(Self {
+            limits,
             limit: request.limit,
             min_words: request.min_words,
             max_words: request.max_words,
             seen: HashSet::new(),
             texts: Vec::new(),
+            bytes: 0,
             rows: 0,
             merged: 0,
             empty: 0,
@@ -65,8 +71,9 @@ impl Selection {
     /// Takes the text of one row, found at `place`, or counts why not.
     ///
     /// # Errors
-    /// Usage, for a text with a NUL.
+    /// Usage, for a text with a NUL or of too many bytes, and where all texts together have too many.
     pub(crate) fn push(&mut self, text: &str, place: Place<'_>) -> Result<()> {
+        self.limits.check_text(text, place)?;
         let text = clean(text, place)?;
         self.rows += 1;
         if text.is_empty() {
@@ -77,10 +84,19 @@ impl Selection {
             self.merged += 1;
         } else if self.limit.is_some_and(|limit| self.texts.len() >= limit) {
             self.beyond_limit += 1;
+            self.keep(0, place)?;
         } else {
+            self.keep(text.len() as u64, place)?;
             self.texts.push(text.to_owned());
         }
         Ok(())
+    }
+
+    /// Counts what a distinct text takes, of which so many bytes are kept.
+    fn keep(&mut self, bytes: u64, place: Place<'_>) -> Result<()> {
+        self.bytes += bytes + KEPT;
+        let what = "has texts that take";
+        self.limits.check_input(place.name(), what, self.bytes)
     }
 
     /// Whether the number of words, that is of runs without white space, is within bounds.

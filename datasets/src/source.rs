@@ -1,15 +1,17 @@
 //! What a source on the command line means: a shipped dataset, standard input, a number of categories or a file
 //! and a column.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use teda_core::{Error, Result};
 
+use crate::bytes::Reading;
 use crate::cards::{Card, cards};
 use crate::formats::{EXTENSIONS, Format};
 use crate::intake::Intake;
+use crate::limits::Limits;
 use crate::{bytes, categories};
 
 /// Where texts come from.
@@ -41,6 +43,14 @@ impl<'a> Located<'a> {
                 path.display()
             )));
         }
+        Self::named(path, column)
+    }
+
+    /// A file of this name, which need not exist.
+    ///
+    /// # Errors
+    /// Usage, for one of an unknown kind.
+    pub(crate) fn named(path: &Path, column: Option<&'a str>) -> Result<Self> {
         let (format, gzipped) = format_of(path)?;
         Ok(Self {
             path: path.to_owned(),
@@ -52,21 +62,40 @@ impl<'a> Located<'a> {
 
     /// How messages name the file.
     pub(crate) fn shown(&self) -> String {
-        self.path.display().to_string()
+        bytes::shown(&self.path)
     }
 
-    /// Hands every row to `intake`.
+    /// What is in the file.
     ///
     /// # Errors
-    /// Usage, for a file that is not what its name says and rows that `intake` refuses; failed, where reading
-    /// fails or what was read is broken.
-    pub(crate) fn read<const N: usize>(&self, intake: &mut impl Intake<N>) -> Result<()> {
+    /// Usage, for one that is too large; failed, where it cannot be opened.
+    pub(crate) fn open(&self, limits: Limits) -> Result<File> {
+        bytes::open(&self.path, self.gzipped, limits)
+    }
+
+    /// Hands every row of `source`, which is what is in the file, to `intake`.
+    ///
+    /// # Errors
+    /// Usage, for a file that is not what its name says, more than `limits` allow, and rows that `intake` refuses;
+    /// failed, where reading fails or what was read is broken.
+    pub(crate) fn read<const N: usize>(
+        &self,
+        source: impl Read,
+        limits: Limits,
+        intake: &mut impl Intake<N>,
+    ) -> Result<()> {
         let shown = self.shown();
-        let mut bytes = bytes::read_file(&self.path)?;
-        if self.gzipped {
-            bytes = bytes::gunzip(&bytes, &shown)?;
-        }
-        self.format.read(&shown, &bytes, intake)
+        let reading = Reading {
+            name: &shown,
+            limits,
+            lines: self.format != Format::Parquet,
+        };
+        let bytes = match (self.gzipped, self.format) {
+            (true, _) => reading.gunzip(source)?,
+            (false, Format::Parquet) => reading.parquet(source)?,
+            (false, _) => reading.plain(source)?,
+        };
+        self.format.read(&shown, &bytes, limits, intake)
     }
 
     /// The file's name without its folder, and the column if one was asked for.

@@ -66,6 +66,6 @@ impl<'a> Splits<'a> {
         }
         let mut known: Vec<&str> = self.found.iter().map(String::as_str).collect();
         known.push(ALL_SPLITS);
-        Err(Error::unknown("split", wanted, &known).context(format!("'{name}'")))
+        Err(Error::unknown_in_file("split", wanted, &known).context(format!("'{name}'")))
     }
 }

@@ -7,6 +7,7 @@ mod download;
 
 use std::error::Error as StdError;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use reqwest::StatusCode;
 use reqwest::blocking::{Client, RequestBuilder, Response};
 use reqwest::redirect::Policy;
 use serde::Deserialize;
-use teda_core::{Error, Result};
+use teda_core::{Error, Result, listed, shown};
 
 use super::Gathered;
 use super::environment::Environment;
@@ -26,7 +27,11 @@ use super::record::Source;
 use download::Download;
 
 const CONNECT: Duration = Duration::from_secs(10);
-const ANSWER: Duration = Duration::from_secs(60);
+/// How long an answer may take to begin, and a body to go on: a large file takes as long as it takes. (Tests do not
+/// wait for a minute.)
+const STALL: Duration = Duration::from_secs(if cfg!(test) { 3 } else { 60 });
+/// Bytes of a listing at most: some hundred for each of a hundred thousand files.
+const LISTING: u64 = 64 << 20;
 
 /// The hub as the environment names it.
 pub(super) struct Hub<'a> {
@@ -184,14 +189,21 @@ impl<'a> Hub<'a> {
         if !status.is_success() {
             return Err(self.refusal(remote, &answer));
         }
-        let listing: Listing = answer.json().map_err(|e| {
-            Error::failed(format!("it did not answer as a hub does: {}", cause(&e)))
-        })?;
+        let odd = |what: &dyn std::fmt::Display| {
+            Error::failed(format!("it did not answer as a hub does: {what}"))
+        };
+        let mut body = Vec::new();
+        let read = answer.take(LISTING + 1).read_to_end(&mut body);
+        read.map_err(|e| odd(&cause(&e)))?;
+        if body.len() as u64 > LISTING {
+            return Err(odd(&format!("a listing of more than {LISTING} bytes")));
+        }
+        let listing: Listing = serde_json::from_slice(&body).map_err(|e| odd(&e))?;
         // Becomes the name of a directory.
         if !is_hexadecimal(&listing.sha) {
             return Err(Error::failed(format!(
                 "it did not answer as a hub does: '{}' is no commit",
-                listing.sha
+                shown(&listing.sha)
             )));
         }
         Ok(listing)
@@ -231,7 +243,14 @@ impl<'a> Hub<'a> {
             .headers()
             .get("x-error-message")
             .and_then(|value| value.to_str().ok())
-            .map_or(String::new(), |said| format!(" (it says: {said})"));
+            .map_or(String::new(), |said| {
+                // It may have repeated what it was sent.
+                let said = match &self.environment.token {
+                    Some(token) => said.replace(token, "[token]"),
+                    None => said.to_owned(),
+                };
+                format!(" (it says: {})", shown(&said))
+            });
         Error::failed(format!("{}: {meaning}{said}", status.as_u16()))
     }
 }
@@ -304,7 +323,7 @@ fn repo(remote: &Remote, revision: &str) -> Repo {
 fn client(redirects: Policy) -> Result<Client> {
     Client::builder()
         .connect_timeout(CONNECT)
-        .timeout(ANSWER)
+        .timeout(STALL)
         .redirect(redirects)
         .user_agent(concat!("teda/", env!("CARGO_PKG_VERSION")))
         .build()
@@ -335,7 +354,7 @@ fn no_such_file(file: &str, there: &[String]) -> String {
     } else {
         format!(
             "the repository has no {file}; its GGUF files: {}",
-            known.join(", ")
+            listed(&known)
         )
     }
 }

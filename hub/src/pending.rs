@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use teda_core::{Error, Result};
 
-use super::lock::lock;
+use super::lock::{self, lock};
 use super::progress::Progress;
 
 /// Held while one model is fetched. Dropping it removes what was not moved in.
@@ -102,7 +102,7 @@ fn sweep(all: &Path) {
         }
         let mut lock = path.clone().into_os_string();
         lock.push(".lock");
-        let Ok(lock) = File::create(lock) else {
+        let Ok(lock) = lock::open(Path::new(&lock)) else {
             continue;
         };
         if lock.try_lock().is_ok() {

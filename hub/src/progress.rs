@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use teda_core::{plain, plain_lines};
 
 /// Notes and bars, or silence.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +22,7 @@ impl Progress {
     pub(super) fn note(self, text: &str) {
         if !self.quiet {
             // Nobody who reads it is no reason to stop.
-            let _ = writeln!(std::io::stderr(), "{text}");
+            let _ = writeln!(std::io::stderr(), "{}", plain_lines(text));
         }
     }
 
@@ -33,7 +34,7 @@ impl Progress {
         .expect("the template is well-formed");
         ProgressBar::with_draw_target(Some(0), self.target())
             .with_style(style)
-            .with_message(ending(file).to_owned())
+            .with_message(plain(ending(file)).into_owned())
     }
 
     /// A sign of life with the time gone, for work that does not say how far it is.

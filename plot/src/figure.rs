@@ -6,7 +6,7 @@ use super::layout::Figure;
 use super::series::{Options, Series};
 use std::fs;
 use std::path::Path;
-use teda_core::{Error, Result};
+use teda_core::{Error, Result, plain};
 
 /// Draws empirical against nominal ε as `svg` and as `png` (a path that ends in `.png`), 1200 × 800.
 ///
@@ -18,11 +18,36 @@ use teda_core::{Error, Result};
 pub fn draw(series: &[Series], options: &Options, svg: &Path, png: &Path) -> Result<()> {
     check(series)?;
     font::register()?;
-    let figure = Figure::new(series, options);
+    let (series, options) = (harmless(series), options.harmless());
+    let figure = Figure::new(&series, &options);
     let text = canvas::svg(|canvas| figure.draw(canvas))?;
     fs::write(svg, text)
         .map_err(|e| Error::failed(format!("{}: cannot write: {e}", svg.display())))?;
     canvas::png(png, |canvas| figure.draw(canvas)).map_err(|e| e.context(png.display()))
+}
+
+/// The series with names that an SVG may hold: no escape makes a control character legal in XML.
+fn harmless(series: &[Series]) -> Vec<Series> {
+    let harmless = |one: &Series| Series {
+        label: plain(&one.label).into_owned(),
+        claimant: plain(&one.claimant).into_owned(),
+        points: one.points.clone(),
+    };
+    series.iter().map(harmless).collect()
+}
+
+impl Options {
+    /// These, with texts that an SVG may hold.
+    fn harmless(&self) -> Self {
+        let harmless = |text: &String| plain(text).into_owned();
+        Self {
+            title: harmless(&self.title),
+            subtitle: harmless(&self.subtitle),
+            findings: self.findings.iter().map(harmless).collect(),
+            unit: harmless(&self.unit),
+            confidence: self.confidence,
+        }
+    }
 }
 
 /// Refuses what has no place on the sheet.
@@ -201,6 +226,21 @@ mod tests {
                 .find(|(x, y)| !(0.0..=1200.0).contains(x) || !(0.0..=800.0).contains(y));
             assert_eq!(outside, None, "{}", case.first().map_or("", |s| &s.label));
         }
+    }
+
+    #[test]
+    fn names_of_others_leave_a_picture_that_can_be_read() {
+        let hostile = "a\u{1b}[2J\0<b>&\"\u{202e}\u{ffff}\nc";
+        let options = Options {
+            title: hostile.into(),
+            subtitle: hostile.into(),
+            findings: vec![hostile.into()],
+            ..options()
+        };
+        let (svg, _) = drawn(&[series(hostile, &GRID, 0.5)], &options);
+        let legal = |c: char| c == '\n' || plain(&c.to_string()) == c.to_string();
+        assert!(svg.chars().all(legal), "{svg}");
+        assert!(svg.contains(r"a\u{1b}[2J\u{0}&lt;b&gt;&amp;"), "{svg}");
     }
 
     #[test]

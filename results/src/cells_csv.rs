@@ -1,11 +1,13 @@
 //! `cells.csv`: one row a cell, with a header of [`Cell`]'s fields in their order, but for those that are no single
 //! values (`witness_texts`, `signs`, `candidates`), which `result.json` has.
 //!
-//! An absent value is an empty field; numbers are the shortest decimals that read back exactly.
+//! An absent value is an empty field; numbers are the shortest decimals that read back exactly. Control characters in
+//! names are escaped, and a name that a spreadsheet would take for a formula has `'` before it: what a file or a program
+//! is called must not run on the machine of who opens the table.
 
 use crate::{Cell, atomic};
 use std::path::Path;
-use teda_core::{Error, Result};
+use teda_core::{Error, Result, plain};
 
 /// The columns, in order.
 const COLUMNS: [&str; 30] = [
@@ -55,6 +57,11 @@ pub fn to_string(cells: &[Cell]) -> Result<String> {
     for cell in cells {
         cell.check()?;
         let columns = Cell {
+            dataset: name(&cell.dataset),
+            mechanism: name(&cell.mechanism),
+            attack: name(&cell.attack),
+            estimator: name(&cell.estimator),
+            explanation: name(&cell.explanation),
             witness_texts: Vec::new(),
             signs: Vec::new(),
             candidates: None,
@@ -64,6 +71,16 @@ pub fn to_string(cells: &[Cell]) -> Result<String> {
     }
     let bytes = writer.into_inner().map_err(|e| failed(&e))?;
     String::from_utf8(bytes).map_err(|e| failed(&e))
+}
+
+/// A text as a cell that does nothing but stand there.
+fn name(text: &str) -> String {
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let text = plain(text);
+    match formula {
+        true => format!("'{text}"),
+        false => text.into_owned(),
+    }
 }
 
 /// Writes `cells.csv` in one step.
@@ -87,7 +104,7 @@ mod tests {
         let cells = vec![
             Cell::example(),
             Cell {
-                dataset: "a \"quoted\", dataset\nof two lines".into(),
+                dataset: "a \"quoted\", dataset".into(),
                 epsilon: None,
                 epsilon_unit: None,
                 claimed_epsilon: None,
@@ -105,6 +122,25 @@ mod tests {
         };
         assert_eq!(read(to_string(&[quoted]).unwrap()), [Cell::example()]);
         assert_eq!(read(to_string(&[]).unwrap()), []);
+    }
+
+    #[test]
+    fn no_name_steers_a_terminal_or_runs_in_a_spreadsheet() {
+        let hostile = Cell {
+            dataset: "=HYPERLINK(\"http://x\")".into(),
+            mechanism: "exec:a\u{1b}[2J\nb\u{202e}".into(),
+            attack: "\t@SUM(1)".into(),
+            lambda: -1.0,
+            ..Cell::example()
+        };
+        let text = to_string(&[hostile]).unwrap();
+        let line = text.lines().nth(1).unwrap();
+        assert!(
+            line.starts_with(r#""'=HYPERLINK(""http://x"")",exec:a\u{1b}[2J\nb\u{202e},"#),
+            "{line}"
+        );
+        assert!(line.contains(r"-1.0,'\t@SUM(1),"), "{line}");
+        assert_eq!(text.lines().count(), 2);
     }
 
     #[test]

@@ -81,13 +81,18 @@ impl RunDir {
     fn locked(path: PathBuf) -> Result<Self> {
         let file = path.join(LOCK);
         let failed = |e| atomic::failed(&file, "cannot lock the run directory", &e);
-        let mut lock = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&file)
-            .map_err(failed)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        // Who may write into the directory could have put a link there to a file of somebody else's.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW);
+        if file.is_symlink() {
+            return Err(Error::usage(format!(
+                "{}: the lock is a symbolic link, and is not opened through one: remove it",
+                file.display()
+            )));
+        }
+        let mut lock = options.open(&file).map_err(failed)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -262,6 +267,23 @@ mod tests {
         // A stale file with the number of a process long gone is no lock.
         fs::write(base.path().join(LOCK), "999999999\n").unwrap();
         drop(RunDir::resume(base.path()).unwrap());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_follows_no_link() {
+        let base = tempfile::tempdir().unwrap();
+        let precious = base.path().join("precious");
+        fs::write(&precious, "mine").unwrap();
+        let run = base.path().join("run");
+        fs::create_dir(&run).unwrap();
+        std::os::unix::fs::symlink(&precious, run.join(LOCK)).unwrap();
+        let error = RunDir::create(Some(&run), "").unwrap_err();
+        assert!(
+            matches!(&error, Error::Usage(m) if m.contains("symbolic link")),
+            "{error}"
+        );
+        assert_eq!(fs::read(&precious).unwrap(), b"mine");
     }
 
     #[test]

@@ -192,11 +192,20 @@ impl Cache {
     }
 
     fn load(&self) -> std::io::Result<Open> {
-        let file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(&self.path)?;
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true);
+        // Who may write into the directory could have put a link there to a file of somebody else's.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW);
+        let file = options
+            .open(&self.path)
+            .map_err(|error| match self.path.is_symlink() {
+                true => std::io::Error::new(
+                    error.kind(),
+                    "it is a symbolic link, and is not opened through one; remove it",
+                ),
+                false => error,
+            })?;
         let mut index = HashMap::new();
         let mut reader = BufReader::with_capacity(1 << 20, &file);
         let mut line = Vec::new();
@@ -295,6 +304,19 @@ mod tests {
         let third = cache(directory.path());
         assert_eq!(answer(&third, 1), None);
         assert_eq!(answer(&third, 2), Some(json!("two")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn answers_are_not_written_through_a_link() {
+        let directory = tempfile::tempdir().unwrap();
+        let precious = directory.path().join("precious");
+        std::fs::write(&precious, "mine").unwrap();
+        let cache = cache(directory.path());
+        std::os::unix::fs::symlink(&precious, &cache.path).unwrap();
+        let error = cache.put(&key(0), &json!("zero"), 7).unwrap_err();
+        assert!(error.to_string().contains("symbolic link"), "{error}");
+        assert_eq!(std::fs::read(&precious).unwrap(), b"mine");
     }
 
     #[test]

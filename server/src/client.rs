@@ -6,6 +6,7 @@
 //! | no answer in what came | repeated; the query fails after the last try, by the model |
 //! | 400, 422 that name the switch of thinking | asked again without it, and so from then on (`thinking=auto`) |
 //! | 400, 413, 422 and other 4xx | the query fails, by the model |
+//! | an answer of more bytes than are read | the query fails, by the model |
 //! | 401 to 405, 410, a redirection, an empty account | every call fails from now on |
 //! | no connection at the very first request | every call fails from now on |
 //! | no connection at any try of a request, while no other got through either | every call fails from now on |
@@ -128,13 +129,13 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client for the server that `spec` names; sends nothing.
+    /// A client for the server that `spec` names, whose answers have `largest` bytes at most; sends nothing.
     ///
     /// # Errors
     /// From [`Transport::new`].
-    pub fn new(spec: &Spec, meter: Meter) -> Result<Self> {
+    pub fn new(spec: &Spec, meter: Meter, largest: u64) -> Result<Self> {
         Ok(Self {
-            transport: Transport::new(spec)?,
+            transport: Transport::new(spec, largest)?,
             rate_limit: RateLimit::new(spec.concurrency, spec.rpm),
             meter,
             tries: spec.retries + 1,
@@ -331,7 +332,7 @@ impl Client {
 }
 
 /// The tokens of prompt and answer, as the server counted them.
-fn tokens(answer: &Value) -> Option<u64> {
+pub fn tokens(answer: &Value) -> Option<u64> {
     let count = |field: &str| answer.pointer(field).and_then(Value::as_u64);
     count("/usage/total_tokens").or_else(|| {
         let prompt = count("/usage/prompt_tokens")?;

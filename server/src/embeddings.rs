@@ -142,7 +142,7 @@ fn key(text: &str) -> Key {
 }
 
 /// The vectors of an answer to `size` texts, in their order, each of norm 1.
-fn read(answer: &Value, size: usize) -> Read<Vec<Vec<f32>>> {
+pub fn read(answer: &Value, size: usize) -> Read<Vec<Vec<f32>>> {
     let data = answer
         .get("data")
         .and_then(Value::as_array)

@@ -134,7 +134,7 @@ fn wire_seed(seed: &Seed) -> u32 {
     seed.stream().below((1 << 31) - 1) as u32 + 1
 }
 
-fn chat_text(answer: &Value) -> Read<String> {
+pub fn chat_text(answer: &Value) -> Read<String> {
     let message = answer
         .pointer("/choices/0/message")
         .filter(|message| message.is_object())
@@ -146,7 +146,7 @@ fn chat_text(answer: &Value) -> Read<String> {
     )
 }
 
-fn completed_text(answer: &Value) -> Read<String> {
+pub fn completed_text(answer: &Value) -> Read<String> {
     let content = answer
         .pointer("/choices/0/text")
         .ok_or_else(|| Lack::passing("no choices[0].text"))?;

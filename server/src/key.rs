@@ -4,10 +4,18 @@ use std::fmt;
 
 use reqwest::Url;
 use reqwest::header::HeaderValue;
+use serde_json::Value;
 use teda_core::{Error, Result};
 
 /// Where a key is looked for if the address names no variable.
 const DEFAULTS: [&str; 2] = ["TEDA_API_KEY", "OPENAI_API_KEY"];
+
+/// What stands where the key stood.
+const MASK: &str = "[key]";
+
+/// Letters and digits from which on a key is looked for in what models say, and with anything between them. Keys that
+/// services give out have more.
+const TELLING: usize = 12;
 
 /// A bearer token.
 #[derive(Clone)]
@@ -67,15 +75,66 @@ impl Key {
         value
     }
 
-    /// `message` without the key, which a server may have repeated.
+    /// `message` without the key, which a server may have repeated: as it is, or with other case, and with blanks,
+    /// hyphens or whatever else between its letters and digits.
     pub fn redact(&self, message: &str) -> String {
-        message.replace(&self.0, "[key]")
+        let message = message.replace(&self.0, MASK);
+        match self.pattern() {
+            Some(pattern) => masked(&message, &pattern),
+            None => message,
+        }
     }
+
+    /// Every text of `answer` without the key. A key that is hardly one (a server on this machine may want any word)
+    /// stays: to take it out of what a model says would change what is audited.
+    pub fn redact_all(&self, answer: &mut Value) {
+        if self.pattern().is_none() {
+            return;
+        }
+        let mut open = vec![answer];
+        while let Some(value) = open.pop() {
+            match value {
+                Value::String(text) => *text = self.redact(text),
+                Value::Array(items) => open.extend(items),
+                Value::Object(fields) => open.extend(fields.values_mut()),
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+    }
+
+    /// The letters and digits of the key, if there are enough of them that no text has them by chance.
+    fn pattern(&self) -> Option<Vec<char>> {
+        let letters = self.0.chars().filter(|c| c.is_alphanumeric());
+        let pattern: Vec<char> = letters.map(|c| c.to_ascii_lowercase()).collect();
+        (pattern.len() >= TELLING).then_some(pattern)
+    }
+}
+
+/// `text` with every stretch masked whose letters and digits are those of `pattern`.
+fn masked(text: &str, pattern: &[char]) -> String {
+    // Where each letter or digit begins and ends.
+    let letters: Vec<(usize, usize, char)> = text
+        .char_indices()
+        .filter(|(_, c)| c.is_alphanumeric())
+        .map(|(at, c)| (at, at + c.len_utf8(), c.to_ascii_lowercase()))
+        .collect();
+    let (mut out, mut from, mut next) = (String::new(), 0, 0);
+    while let Some(stretch) = letters.get(next..next + pattern.len()) {
+        if stretch.iter().map(|(_, _, c)| c).eq(pattern) {
+            out += &text[from..stretch[0].0];
+            out += MASK;
+            from = stretch[pattern.len() - 1].1;
+            next += pattern.len();
+        } else {
+            next += 1;
+        }
+    }
+    out + &text[from..]
 }
 
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[key]")
+        f.write_str(MASK)
     }
 }
 
@@ -160,5 +219,33 @@ mod tests {
         assert!(!error.to_string().contains("a\nb"), "{error}");
         assert_eq!(format!("{:?}", Key("sk-abcdef".into())), "[key]");
         assert_eq!(Key("sk-a".into()).redact("bad key sk-a."), "bad key [key].");
+    }
+
+    #[test]
+    fn a_key_is_masked_however_it_is_spelt() {
+        let key = Key("sk-proj-Ab12Cd34_Ef56".into());
+        for said in [
+            "sk-proj-Ab12Cd34_Ef56",
+            "s k - p r o j - A b 1 2 C d 3 4 _ E f 5 6",
+            "sk-proj-Ab12\n   Cd34_Ef56",
+            "SKPROJ-AB12CD34EF56",
+            "s-k-p-r-o-j-a-b-1-2-c-d-3-4-e-f-5-6",
+            "sk\u{200b}-proj-Ab12…Cd34_Ef56",
+        ] {
+            let message = format!("ä {said}, twice: ({said})");
+            assert_eq!(key.redact(&message), "ä [key], twice: ([key])", "{said}");
+        }
+        let mut answer =
+            serde_json::json!({"choices": [{"text": "it is sk-proj Ab12Cd34 Ef56!"}], "n": 1});
+        key.redact_all(&mut answer);
+        let expected = serde_json::json!({"choices": [{"text": "it is [key]!"}], "n": 1});
+        assert_eq!(answer, expected);
+        for other in ["sk-proj-Ab12Cd34_Ef57", "sk-proj", "", "nothing"] {
+            assert_eq!(key.redact(other), other);
+        }
+        // A word that a server on this machine takes for a key is a word.
+        let mut answer = serde_json::json!("an EMPTY room");
+        Key("EMPTY".into()).redact_all(&mut answer);
+        assert_eq!(answer, "an EMPTY room");
     }
 }

@@ -9,7 +9,7 @@
 //! | `model` | the model's name on the server | none: it must be given |
 //! | `api` | `chat`: the prompt is one user message; `completions`: it is continued as it is | `chat` |
 //! | `concurrency` | requests in flight at once | 8 |
-//! | `timeout` | seconds for a request | 60 |
+//! | `timeout` | seconds for a request, the whole answer included | 60 |
 //! | `retries` | tries after the first | 6 |
 //! | `rpm` | requests a minute | no limit |
 //! | `key_env` | environment variable that holds the key; empty: send none | `TEDA_API_KEY`, else `OPENAI_API_KEY`, else none |
@@ -17,7 +17,8 @@
 //! | `length` | `max_completion_tokens`, for servers that refuse `max_tokens` | `max_tokens` |
 //! | `thinking` | `off`: chat models are asked not to think first; `auto`: the same where the server knows that switch; `on`: they may, in 4096 tokens more | `auto` |
 //!
-//! The key is sent in the `Authorization` header and shown nowhere.
+//! The key is sent in the `Authorization` header and shown nowhere. Where a server puts it into an answer, `[key]` is kept
+//! and shown instead.
 //!
 //! # Randomness
 //! A candidate's request carries a `seed` drawn from the query's seed and the candidate's number. A
@@ -70,13 +71,29 @@ pub use meter::{Budget, Usage};
 use spec::Spec;
 pub use spec::is_url;
 
+/// Bytes of an answer at most, where nothing else is said: 64 MiB, a thousand times a long text.
+pub const LARGEST_ANSWER: u64 = 64 << 20;
+
 /// How a server is used, apart from its address.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// What may be spent.
     pub budget: Budget,
     /// Directory where answers are kept; `None` keeps none.
     pub cache: Option<PathBuf>,
+    /// Bytes of an answer at most (`--max-answer-bytes`).
+    pub largest_answer: u64,
+}
+
+impl Default for Options {
+    /// No limit to what is spent, no cache, [`LARGEST_ANSWER`].
+    fn default() -> Self {
+        Self {
+            budget: Budget::default(),
+            cache: None,
+            largest_answer: LARGEST_ANSWER,
+        }
+    }
 }
 
 /// A model on a server. Callers on any number of threads share its limits.
@@ -105,7 +122,11 @@ impl Http {
             .map(|directory| Cache::new(&directory, spec.base.as_str(), &spec.model))
             .transpose()?;
         Ok(Self {
-            client: Client::new(&spec, meter::Meter::new(options.budget))?,
+            client: Client::new(
+                &spec,
+                meter::Meter::new(options.budget),
+                options.largest_answer,
+            )?,
             spec,
             cache,
             dimension: OnceLock::new(),
@@ -228,6 +249,22 @@ impl fmt::Debug for Http {
             .field("name", &self.name())
             .finish_non_exhaustive()
     }
+}
+
+/// Reads `body` as every kind of answer and as every kind of refusal. For tests that put any bytes there are to it: no
+/// answer of a server may do more than to be refused.
+#[doc(hidden)]
+pub fn read_as_any_answer(body: &[u8]) {
+    transport::server_message(body);
+    let Ok(answer) = serde_json::from_slice::<Value>(body) else {
+        return;
+    };
+    client::tokens(&answer);
+    drop(generator::chat_text(&answer));
+    drop(generator::completed_text(&answer));
+    drop(embeddings::read(&answer, 2));
+    drop(likelihood::Scored::new("Say a b".to_owned(), " c").read(&answer));
+    drop(logprob_check::next(&answer));
 }
 
 /// A question and what its answer is kept under.

@@ -79,7 +79,7 @@ impl Http {
 }
 
 /// The likeliest next token and its log-probability.
-fn next(answer: &Value) -> Read<(String, f64)> {
+pub fn next(answer: &Value) -> Read<(String, f64)> {
     let top = answer
         .pointer("/choices/0/logprobs/top_logprobs/0")
         .and_then(Value::as_object)

@@ -8,7 +8,7 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{StatusCode, Url};
 use serde_json::Value;
-use teda_core::{Cause, Error, Result};
+use teda_core::{Cause, Error, Result, plain};
 
 use super::backoff;
 use super::key::{Key, is_loopback};
@@ -16,8 +16,6 @@ use super::spec::Spec;
 
 /// Time for a connection, within the time of the whole request.
 const CONNECT: Duration = Duration::from_secs(10);
-/// Bytes of an answer at most.
-const LARGEST: u64 = 64 << 20;
 /// Characters of a server's message that are repeated.
 const MESSAGE: usize = 300;
 
@@ -52,18 +50,21 @@ pub struct Transport {
     client: Client,
     base: Url,
     key: Option<Key>,
+    /// Of a whole request, its answer included.
+    timeout: Duration,
+    /// Bytes of an answer at most.
+    largest: u64,
 }
 
 impl Transport {
-    /// Prepares requests to the server that `spec` names; sends none.
+    /// Prepares requests to the server that `spec` names, whose answers have `largest` bytes at most; sends none.
     ///
     /// # Errors
     /// Failed, where the system's certificates or proxy settings cannot be used.
-    pub fn new(spec: &Spec) -> Result<Self> {
+    pub fn new(spec: &Spec, largest: u64) -> Result<Self> {
         let mut builder = Client::builder()
             .user_agent(concat!("teda/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT.min(spec.timeout))
-            .timeout(spec.timeout)
             // A private text goes to the host that was named and to no other.
             .redirect(Policy::none());
         if is_loopback(&spec.base) {
@@ -84,6 +85,8 @@ impl Transport {
             client,
             base: spec.base.clone(),
             key: spec.key.clone(),
+            timeout: spec.timeout,
+            largest,
         })
     }
 
@@ -92,7 +95,7 @@ impl Transport {
         &self.base
     }
 
-    /// Posts `body` to `path` below the base.
+    /// Posts `body` to `path` below the base. The key is not in the answer, whatever the server put there.
     pub fn post(&self, path: &str, body: &[u8]) -> Tried<Value> {
         let mut request = self
             .client
@@ -101,6 +104,8 @@ impl Transport {
                 self.base.as_str().trim_end_matches('/')
             ))
             .header(CONTENT_TYPE, "application/json")
+            // The client's own would begin anew with every piece of the answer, so that one that drips never ends.
+            .timeout(self.timeout)
             .body(body.to_vec());
         if let Some(key) = &self.key {
             request = request.header(AUTHORIZATION, key.header());
@@ -111,15 +116,21 @@ impl Transport {
             return Err(self.rejected(status, response));
         }
         let body = self.read(response)?;
-        serde_json::from_slice(&body).map_err(|e| {
+        let mut answer = serde_json::from_slice(&body).map_err(|e| {
+            // No more of it than could be shown, however its characters are written.
+            let beginning = &body[..body.len().min(MESSAGE * 64)];
             self.passing(
                 "invalid JSON",
                 format!(
                     "the answer is not JSON ({e}): {}",
-                    String::from_utf8_lossy(&body)
+                    String::from_utf8_lossy(beginning)
                 ),
             )
-        })
+        })?;
+        if let Some(key) = &self.key {
+            key.redact_all(&mut answer);
+        }
+        Ok(answer)
     }
 
     /// `message` as it may be shown: without the key, on one line, cut.
@@ -130,6 +141,7 @@ impl Transport {
         };
         let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
         let line = line.replace(char::is_control, "");
+        let line = plain(&line).into_owned();
         match line.char_indices().nth(MESSAGE) {
             Some((end, _)) => format!("{}…", &line[..end]),
             None => line,
@@ -149,19 +161,24 @@ impl Transport {
     /// The body of a successful answer.
     fn read(&self, response: Response) -> Tried<Vec<u8>> {
         let mut body = Vec::new();
-        let read = response.take(LARGEST + 1).read_to_end(&mut body);
+        let limit = self.largest;
+        let most = limit.saturating_add(1);
+        let read = response.take(most).read_to_end(&mut body);
         if let Err(error) = read {
-            let inner = error
-                .get_ref()
-                .and_then(|e| e.downcast_ref::<reqwest::Error>());
-            return Err(if inner.is_some_and(reqwest::Error::is_timeout) {
+            return Err(if is_timeout(&error) {
                 self.passing("time-out", "the answer took too long (timeout=SECONDS)")
             } else {
                 self.passing("cut off", "the connection was lost within the answer")
             });
         }
-        if body.len() as u64 > LARGEST {
-            return Err(self.passing("invalid JSON", "the answer is larger than 64 MiB"));
+        if body.len() as u64 > limit {
+            let message = format!(
+                "the answer has more than {limit} bytes, the most that are read (--max-answer-bytes)"
+            );
+            return Err(Fault::Refused {
+                kind: "too large".to_owned(),
+                message,
+            });
         }
         Ok(body)
     }
@@ -224,8 +241,23 @@ impl Transport {
     }
 }
 
+/// Whether reading an answer took too long.
+fn is_timeout(error: &std::io::Error) -> bool {
+    let mut cause = error
+        .get_ref()
+        .map(|e| e as &(dyn std::error::Error + 'static));
+    while let Some(error) = cause {
+        let own = error.downcast_ref::<reqwest::Error>();
+        if own.is_some_and(reqwest::Error::is_timeout) {
+            return true;
+        }
+        cause = error.source();
+    }
+    error.kind() == std::io::ErrorKind::TimedOut
+}
+
 /// What the body of a failure says: the message where servers put one, else all of it.
-fn server_message(body: &[u8]) -> String {
+pub fn server_message(body: &[u8]) -> String {
     let Ok(mut value) = serde_json::from_slice::<Value>(body) else {
         return String::from_utf8_lossy(body).into_owned();
     };
@@ -284,8 +316,9 @@ mod tests {
     fn a_message_is_one_short_line_without_the_key() {
         let environment = |_: &str| Some("sk-secret".to_owned());
         let spec = Spec::parse("http://127.0.0.1/v1?model=m", environment).unwrap();
-        let transport = Transport::new(&spec).unwrap();
+        let transport = Transport::new(&spec, 1 << 20).unwrap();
         assert_eq!(transport.presentable("a\n b\u{7} sk-secret"), "a b [key]");
+        assert_eq!(transport.presentable("\u{202e}b"), r"\u{202e}b");
         // A cut through the key must not leave its beginning.
         let long = "x".repeat(MESSAGE - 3) + "sk-secret";
         assert_eq!(

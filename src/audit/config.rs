@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use teda_attacks::Choice;
 use teda_core::estimator::{self, Design, Level, Needs};
 use teda_core::{Error, Neighbours, Result, Settings};
-use teda_datasets::{Dataset, Request};
+use teda_datasets::{Dataset, Limits, Request};
 use teda_mechanisms::Rewriter;
 use teda_results::Manifest;
 
@@ -232,17 +232,17 @@ impl Config {
         no_repeats("lambda", &self.lambdas)
     }
 
-    /// Its data sets.
+    /// Its data sets, of inputs within `limits`.
     ///
     /// # Errors
     /// Usage, where the texts are those of a program; those of [`teda_datasets::load`].
-    pub fn load(&self) -> Result<Vec<Dataset>> {
+    pub fn load(&self, limits: Limits) -> Result<Vec<Dataset>> {
         if self.datasets.is_empty() {
             return Err(Error::usage(
                 "the texts of this run are of the program that made it: that program alone can go on with it",
             ));
         }
-        let load = |request| teda_datasets::load(request, &mut std::io::stdin());
+        let load = |request| teda_datasets::load(request, limits, &mut std::io::stdin());
         self.datasets.iter().map(load).collect()
     }
 

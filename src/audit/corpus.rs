@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ndarray::Array2;
-use teda_core::{Encoder, Result};
+use teda_core::{Encoder, Result, plain};
 use teda_datasets::Dataset;
 
 /// A data set with what every cell on it shares.
@@ -59,7 +59,7 @@ impl Corpus {
         let d = &self.dataset;
         let mut line = format!(
             "{}: {} distinct texts of {} rows",
-            d.name,
+            plain(&d.name),
             d.texts.len(),
             d.rows
         );

@@ -9,7 +9,7 @@ use crate::audit::config::{Config, Keep};
 use crate::audit::driver::State;
 use crate::audit::replay::is_same_cell;
 use crate::audit::run::{Control, Ended, Prepared};
-use crate::models::Access;
+use crate::models::{Access, shared};
 
 /// How far the run of a configuration is in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +51,7 @@ pub fn resume(directory: &Path, access: &Access, control: &Control<'_>) -> Resul
     // Before the lock, so as not to leave a lock file in a foreign folder.
     Manifest::load(directory)?;
     let locked = RunDir::resume(directory)?;
+    shared::said(locked.path(), &|note| control.progress.note(note));
     let directory = &locked.path().to_owned();
     let manifest = Manifest::load(directory)?;
     if manifest.status == Status::Complete {

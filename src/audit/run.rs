@@ -23,7 +23,7 @@ use crate::audit::progress::Progress;
 use crate::audit::records::{cell_plans, dataset_record};
 use crate::audit::series::{Series, Sets};
 use crate::audit::trial;
-use crate::models::{self, Access, Models};
+use crate::models::{self, Access, Models, shared};
 
 /// Trials a thread that a cost is estimated from: few, because a trial can take a second.
 const TIMED_TRIALS: u64 = 8;
@@ -104,7 +104,7 @@ impl Prepared {
                 plan,
             });
         }
-        let datasets = config.load()?;
+        let datasets = config.load(access.limits)?;
         Self::of(config, models, datasets)
     }
 
@@ -196,6 +196,7 @@ impl Prepared {
             &self.plan.corpora[0].dataset.name,
         );
         let directory = RunDir::create(out, &name)?;
+        shared::said(directory.path(), &|note| control.progress.note(note));
         let config = self.config.to_json()?;
         let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), &created, config);
         manifest.shard = self.config.shard;
@@ -408,7 +409,8 @@ impl Prepared {
 pub fn mechanism(config: &Config, access: &Access) -> Result<Arc<dyn Mechanism>> {
     config.validate()?;
     let models = Models::load(&config.wanted(), access)?;
-    let dataset = teda_datasets::load(&config.datasets[0], &mut std::io::stdin())?;
+    let request = &config.datasets[0];
+    let dataset = teda_datasets::load(request, access.limits, &mut std::io::stdin())?;
     let source = &config.mechanisms[0];
     let epsilon = source.grid(config.epsilons.as_deref())?[0];
     source.instance(

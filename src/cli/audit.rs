@@ -16,6 +16,7 @@ use teda::report::columns::{lines, table};
 use teda::report::{finish, finished_run};
 use teda_attacks::Choice;
 use teda_core::{Neighbours, Result};
+use teda_datasets::Limits;
 use teda_mechanisms::{Kind, registry};
 use teda_results::Cell;
 
@@ -130,7 +131,8 @@ pub struct Arguments {
     #[arg(long, requires = "out", conflicts_with_all = ["resume", "dry_run"])]
     go_on: bool,
     /// Goes on with a run that was stopped; everything but --threads, --batch, --memory, --offline, --max-requests,
-    /// --max-tokens, --processes, --timeout, --format and --quiet is as it began
+    /// --max-tokens, --max-text-bytes, --max-input-bytes, --max-answer-bytes, --processes, --timeout, --format and
+    /// --quiet is as it began
     #[arg(
         long,
         value_name = "RUN",
@@ -224,7 +226,7 @@ impl Arguments {
         let ended = if let Some(directory) = &self.resume {
             resume(directory, &access, &control)?
         } else {
-            let config = self.config()?;
+            let config = self.config(self.model.limits())?;
             if let (true, Some(out)) = (self.go_on, &self.out) {
                 match standing(out, &config)? {
                     Standing::New => {}
@@ -260,7 +262,7 @@ impl Arguments {
                     Keep::Rows => "go on",
                     Keep::Counts => "without rows, begin again",
                 };
-                say(&format!(
+                say(format_args!(
                     "interrupted; {how} with: teda audit --resume {}",
                     directory.display()
                 ));
@@ -278,11 +280,11 @@ impl Arguments {
         Ok(Outcome::Done)
     }
 
-    /// The configuration that these flags ask for.
+    /// The configuration that these flags ask for; recorded releases are read within `limits`.
     ///
     /// # Errors
     /// Usage, where recorded releases cannot be read to know how many trials they are good for.
-    pub fn config(&self) -> Result<Config> {
+    pub fn config(&self, limits: Limits) -> Result<Config> {
         let recorded = self.releases.as_ref();
         let (mechanisms, datasets, lambdas) = match recorded {
             Some(file) => (vec![Source::Releases(file.into())], Vec::new(), vec![0.0]),
@@ -295,7 +297,7 @@ impl Arguments {
         let trials = match (self.trials, recorded) {
             (Some(trials), _) => trials,
             (None, Some(file)) => {
-                recorded::most_trials(Path::new(file), self.epsilon.as_deref(), &self.k)?
+                recorded::most_trials(Path::new(file), limits, self.epsilon.as_deref(), &self.k)?
             }
             (None, None) => TRIALS,
         };
@@ -349,7 +351,8 @@ impl Arguments {
             let part = self.shard.map_or(String::new(), |(part, parts)| {
                 format!(" (part {part} of {parts}; join them with teda merge)")
             });
-            say(&format!("run directory: {}{part}", directory.display()));
+            let place = directory.display();
+            say(format_args!("run directory: {place}{part}"));
         }
     }
 }

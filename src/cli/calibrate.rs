@@ -68,7 +68,7 @@ impl Arguments {
             min_words: None,
             max_words: None,
         };
-        let dataset = teda_datasets::load(&request, &mut std::io::stdin())?;
+        let dataset = teda_datasets::load(&request, self.access.limits(), &mut std::io::stdin())?;
         let model = language_model(&self.model, !self.no_chat, &self.access.access(false))?;
         let (moments, failed) = measure(&model, &dataset.texts)?;
         let (mean, deviation) = moments.normal();

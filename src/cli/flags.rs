@@ -11,8 +11,8 @@ use teda::audit::run::Control;
 use teda::audit::source::Source;
 use teda::models::{Access, Programs, Say};
 use teda_core::{Error, Result};
-use teda_datasets::Request;
-use teda_server::Budget;
+use teda_datasets::{Limits, Request};
+use teda_server::{Budget, LARGEST_ANSWER};
 
 use super::interrupt::interrupt;
 use super::output::say;
@@ -106,14 +106,30 @@ pub struct AccessArguments {
     /// Seconds that such a process may be silent, its start included
     #[arg(long, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..))]
     timeout: u32,
+    #[command(flatten)]
+    size: SizeArguments,
+}
+
+/// How much is read; changes no result.
+#[derive(Args)]
+struct SizeArguments {
+    /// Bytes of one text, or one line of a file, at most
+    #[arg(long, value_name = "N", default_value_t = Limits::default().text, value_parser = clap::value_parser!(u64).range(1..))]
+    max_text_bytes: u64,
+    /// Bytes of one input (a file, standard input) at most, decompressed
+    #[arg(long, value_name = "N", default_value_t = Limits::default().input, value_parser = clap::value_parser!(u64).range(1..))]
+    max_input_bytes: u64,
+    /// Bytes of one answer of a server at most
+    #[arg(long, value_name = "N", default_value_t = LARGEST_ANSWER, value_parser = clap::value_parser!(u64).range(1..))]
+    max_answer_bytes: u64,
 }
 
 impl AccessArguments {
     /// As the loader of models wants it.
     pub fn access(&self, quiet: bool) -> Access {
-        let say: Say = match quiet {
+        let told: Say = match quiet {
             true => Arc::new(|_| ()),
-            false => Arc::new(say),
+            false => Arc::new(|line| say(line)),
         };
         Access {
             offline: self.offline,
@@ -128,7 +144,17 @@ impl AccessArguments {
                 timeout: Duration::from_secs(self.timeout.into()),
                 children: interrupt().children(),
             },
-            say,
+            limits: self.limits(),
+            largest_answer: self.size.max_answer_bytes,
+            say: told,
+        }
+    }
+
+    /// How large an input may be.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            text: self.size.max_text_bytes,
+            input: self.size.max_input_bytes,
         }
     }
 }
@@ -137,6 +163,11 @@ impl ModelArguments {
     /// How models are reached.
     pub fn access(&self, quiet: bool) -> Access {
         self.access.access(quiet)
+    }
+
+    /// How large an input may be.
+    pub fn limits(&self) -> Limits {
+        self.access.limits()
     }
 
     /// The configuration of an audit of these mechanisms, with the defaults of everything else.

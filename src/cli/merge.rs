@@ -38,7 +38,7 @@ impl Arguments {
         let (directory, cells) = self.speed.pool()?.install(merge)?;
         warn(&cells);
         print(&table::render(&cells))?;
-        say(&format!("run directory: {}", directory.display()));
+        say(format_args!("run directory: {}", directory.display()));
         Ok(Outcome::Done)
     }
 }

@@ -67,7 +67,7 @@ pub fn run() -> u8 {
         Ok(Outcome::CheckFailed) => 3,
         Ok(Outcome::Interrupted) => 130,
         Err(error) => {
-            say(&format!("error: {error}"));
+            say(format_args!("error: {error}"));
             match error {
                 Error::Failed(_) => 1,
                 Error::Usage(_) => 2,

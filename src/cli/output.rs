@@ -1,10 +1,12 @@
-//! Standard output: what was asked for, and an orderly end where nobody reads it.
+//! Standard output: what was asked for, and an orderly end where nobody reads it. Standard error: what is said beside it.
+//!
+//! A terminal obeys what it is shown: whatever goes to one passes through [`plain_lines`]. What is piped goes on as it is.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 use clap::ValueEnum;
-use teda_core::{Error, Result};
+use teda_core::{Error, Result, plain_lines};
 use teda_results::{Cell, Document, cells_csv};
 
 use teda::report::{table, warnings};
@@ -28,6 +30,10 @@ pub enum Format {
 /// Failed, where it cannot be written.
 pub fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
+    let text = match out.is_terminal() {
+        true => plain_lines(text),
+        false => text.into(),
+    };
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
         Err(e) => Err(Error::failed(format!(
@@ -38,8 +44,8 @@ pub fn print(text: &str) -> Result<()> {
 }
 
 /// A line for the user on standard error. Where nobody reads it any more the command ends as by an interrupt.
-pub fn say(line: &str) {
-    if let Err(e) = writeln!(std::io::stderr(), "{line}")
+pub fn say(line: impl std::fmt::Display) {
+    if let Err(e) = writeln!(std::io::stderr(), "{}", plain_lines(&line.to_string()))
         && e.kind() == ErrorKind::BrokenPipe
     {
         interrupt().reader_left();
@@ -64,6 +70,6 @@ pub fn cells(format: Format, directory: &Path, cells: Vec<Cell>) -> Result<Strin
 /// Warns on standard error of failures that a user must not overlook.
 pub fn warn(cells: &[Cell]) {
     for line in warnings::lines(cells) {
-        say(&line);
+        say(line);
     }
 }

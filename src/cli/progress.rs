@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use teda::audit::progress::Progress;
+use teda_core::plain;
 
 use super::interrupt::interrupt;
 use super::output::say;
@@ -93,6 +94,7 @@ impl Progress for Terminal {
     }
 
     fn describe(&self, message: String) {
+        let message = plain(&message).into_owned();
         self.with(|shown| shown.bar.set_message(message));
     }
 
@@ -124,7 +126,7 @@ impl Shown {
             let seconds = elapsed.as_secs_f64() * (total.saturating_sub(done)) as f64 / made as f64;
             HumanDuration(Duration::from_secs_f64(seconds)).to_string()
         };
-        say(&format!(
+        say(format_args!(
             "{done}/{total} trials, {} gone, {left} left  {}",
             HumanDuration(elapsed),
             self.bar.message()

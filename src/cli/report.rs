@@ -127,10 +127,11 @@ impl Arguments {
         }
         warn(&cells);
         print(&output::cells(self.format, &out, cells)?)?;
-        say(&match is_kept {
-            true => format!("written to {}", out.display()),
-            false => format!("not written: {} is read-only", out.display()),
-        });
+        let place = out.display();
+        match is_kept {
+            true => say(format_args!("written to {place}")),
+            false => say(format_args!("not written: {place} is read-only")),
+        }
         Ok(Outcome::Done)
     }
 }

@@ -1,6 +1,6 @@
 //! `teda rewrite`: what a mechanism does to a text.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
 use clap::Args;
 use teda_core::{Error, Mechanism, Query, Result, Seed};
@@ -66,7 +66,8 @@ impl Arguments {
         let config = self.model.config(vec![source], epsilons, requests);
         let mechanism = run::mechanism(&config, &access)?;
         let seed = Seed::root(self.model.seed).named("rewrite");
-        let mut lines = Lines::new(std::io::stdin().lock());
+        let longest = self.model.limits().text;
+        let mut lines = Lines::new(std::io::stdin().lock(), longest);
         loop {
             let first = lines.read;
             let batch = lines.take(BATCH)?;
@@ -91,7 +92,7 @@ fn rewrite(mechanism: &dyn Mechanism, texts: &[String], seed: Seed, first: u64) 
     let mut out = String::new();
     for (release, number) in mechanism.rewrite(&queries)?.into_iter().zip(first + 1..) {
         if let Some(failure) = release.failure {
-            say(&format!("line {number}: no release: {failure}"));
+            say(format_args!("line {number}: no release: {failure}"));
         }
         out += &release.text.replace(['\n', '\r'], " ");
         out.push('\n');
@@ -102,12 +103,18 @@ fn rewrite(mechanism: &dyn Mechanism, texts: &[String], seed: Seed, first: u64) 
 /// Lines of UTF-8 text, read as they come.
 struct Lines<R> {
     reader: R,
+    /// Bytes of a line at most.
+    longest: u64,
     read: u64,
 }
 
 impl<R: BufRead> Lines<R> {
-    fn new(reader: R) -> Self {
-        Self { reader, read: 0 }
+    fn new(reader: R, longest: u64) -> Self {
+        Self {
+            reader,
+            longest,
+            read: 0,
+        }
     }
 
     /// Up to `n` further lines without their ends; none at the end of the input.
@@ -115,14 +122,22 @@ impl<R: BufRead> Lines<R> {
         let mut lines = Vec::new();
         while lines.len() < n {
             let mut line = Vec::new();
-            let length = self
-                .reader
+            // Its end, which is not the text's, may come besides.
+            let most = self.longest.saturating_add(1);
+            let length = (&mut self.reader)
+                .take(most)
                 .read_until(b'\n', &mut line)
                 .map_err(|e| Error::failed(format!("cannot read standard input: {e}")))?;
             if length == 0 {
                 break;
             }
             self.read += 1;
+            if length as u64 > self.longest && line.last() != Some(&b'\n') {
+                return Err(Error::usage(format!(
+                    "standard input, line {}: it has more than {} bytes, the most that a text may have: see whether it is text, or raise --max-text-bytes",
+                    self.read, self.longest
+                )));
+            }
             lines.push(self.text(line)?);
         }
         Ok(lines)
@@ -149,16 +164,27 @@ mod tests {
 
     #[test]
     fn lines_come_in_order_without_their_ends() {
-        let mut lines = Lines::new("a\r\n\n  b c \nlast".as_bytes());
+        let mut lines = Lines::new("a\r\n\n  b c \nlast".as_bytes(), 9);
         assert_eq!(lines.take(3).unwrap(), ["a", "", "b c"]);
         assert_eq!(lines.take(3).unwrap(), ["last"]);
         assert!(lines.take(3).unwrap().is_empty());
     }
 
     #[test]
+    fn a_line_without_an_end_is_not_read_to_it() {
+        let mut lines = Lines::new("12345\n12345".as_bytes(), 5);
+        assert_eq!(lines.take(9).unwrap(), ["12345", "12345"]);
+        let endless = std::io::BufReader::new(std::io::repeat(b'x'));
+        let error = Lines::new(endless, 1 << 20).take(1).unwrap_err();
+        for said in ["line 1", "1048576 bytes", "--max-text-bytes"] {
+            assert!(error.to_string().contains(said), "{error}");
+        }
+    }
+
+    #[test]
     fn broken_lines_are_named_by_number() {
         for (input, what) in [(&b"ok\n\xff\n"[..], "UTF-8"), (b"ok\na\0b\n", "NUL")] {
-            let error = Lines::new(input).take(9).unwrap_err().to_string();
+            let error = Lines::new(input, 9).take(9).unwrap_err().to_string();
             assert!(error.contains("line 2") && error.contains(what), "{error}");
         }
     }

@@ -1,82 +1,26 @@
 //! The models that `--encoder`, `--llm` and `--judge` name: those in the binary, those of the store, and
 //! those on servers.
 
+mod access;
+pub mod shared;
 pub mod spec;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use teda_attacks::Judge;
 use teda_core::{Encoder, Error, LanguageModel, Result, TextGenerator, TokenMap};
+use teda_datasets::Limits;
 use teda_hub::{Resolved, Store};
-use teda_mechanisms::{Children, Context, Memory, Rewriter};
+use teda_mechanisms::{Context, Memory, Rewriter};
 use teda_models::builtin::{self, Infill};
 use teda_models::generate::{self, LocalModel, Sampler};
 use teda_models::{Backend, Checkpoint, MaskedLm, SentenceEncoder};
 use teda_results::ModelRecord;
-use teda_server::{Budget, Http, Usage};
+use teda_server::{Http, Usage};
 
+pub use self::access::{Access, Programs, Say};
 use self::spec::{By, Spec, Target};
-
-/// How models and programs are reached and run; nothing here can change a result.
-#[derive(Clone)]
-pub struct Access {
-    /// Whether the network may not be used to fetch models.
-    pub offline: bool,
-    /// No progress of downloads on standard error.
-    pub quiet: bool,
-    /// Bytes for the keys and values of language models; the tables of mechanisms get a share of as many more.
-    pub memory: usize,
-    /// What may be spent on servers.
-    pub budget: Budget,
-    /// How programs that stand for mechanisms are run.
-    pub programs: Programs,
-    /// Is told what is loaded.
-    pub say: Say,
-}
-
-/// Takes a line for the user.
-pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
-
-impl Default for Access {
-    /// No download, two gibibytes, no limit to what servers may cost, and not a word.
-    fn default() -> Self {
-        Self {
-            offline: true,
-            quiet: true,
-            memory: 2048 << 20,
-            budget: Budget {
-                max_requests: None,
-                max_tokens: None,
-            },
-            programs: Programs::default(),
-            say: Arc::new(|_| ()),
-        }
-    }
-}
-
-/// How programs are run; nothing here can change a result of one that keeps to the protocol.
-#[derive(Debug, Clone)]
-pub struct Programs {
-    /// Processes of a command at once; one a thread where none is said.
-    pub processes: Option<usize>,
-    /// How long a process may be silent.
-    pub timeout: Duration,
-    /// Where processes are known while they run, for whoever has to end this one at once.
-    pub children: Children,
-}
-
-impl Default for Programs {
-    /// A process a thread, and ten minutes.
-    fn default() -> Self {
-        Self {
-            processes: None,
-            timeout: Duration::from_secs(600),
-            children: Children::default(),
-        }
-    }
-}
 
 /// The source of a model that the program which calls this library brings.
 pub const OF_THE_PROGRAM: &str = "the program that made the run";
@@ -121,6 +65,9 @@ pub struct Models {
     /// What the tables of all mechanisms may take.
     memory: Memory,
     programs: Programs,
+    limits: Limits,
+    /// Whether it was said that others can write where models and answers are kept.
+    warned: bool,
 }
 
 /// A language model by what it can do.
@@ -187,6 +134,8 @@ impl Models {
             rewriter: None,
             memory: Memory::new(access.memory / SHARE_OF_TABLES),
             programs: access.programs.clone(),
+            limits: access.limits,
+            warned: false,
         };
         models.load_encoder(&Spec::parse("--encoder", &wanted.encoder)?, access)?;
         let spec = Spec::parse("--llm", &wanted.llm)?;
@@ -283,7 +232,7 @@ impl Models {
         match &spec.target {
             Target::Builtin | Target::Automatic => {}
             Target::Server(address) => {
-                let server = Arc::new(Http::open_encoder(address, server_options(access)?)?);
+                let server = Arc::new(Http::open_encoder(address, self.server_options(access)?)?);
                 self.records.push(server_record(&server));
                 self.servers.push(server.clone());
                 self.encoder = server;
@@ -314,7 +263,7 @@ impl Models {
                 Loaded::Infill(Arc::new(model))
             }
             Target::Server(address) => {
-                let server = Arc::new(Http::open(address, server_options(access)?)?);
+                let server = Arc::new(Http::open(address, self.server_options(access)?)?);
                 self.records.push(server_record(&server));
                 self.servers.push(server.clone());
                 Loaded::Server(server)
@@ -343,7 +292,9 @@ impl Models {
 
     /// A model's files, from the store, recorded for the manifest.
     fn open(&mut self, name: &str, access: &Access) -> Result<(Checkpoint, Resolved)> {
-        let resolved = Store::open(store_options(access))?.resolve(name)?;
+        let store = Store::open(access.store())?;
+        let resolved = store.resolve(name)?;
+        self.warn(store.directory(), access);
         self.records
             .extend(resolved.files.iter().map(|file| ModelRecord {
                 name: format!("{name}/{}", file.name),
@@ -353,6 +304,28 @@ impl Models {
         (access.say)(&format!("loading {name} ({})", resolved.source));
         let checkpoint = Checkpoint::open(name, &resolved.path)?;
         Ok((checkpoint, resolved))
+    }
+
+    /// Answers are kept beside the models.
+    fn server_options(&mut self, access: &Access) -> Result<teda_server::Options> {
+        let store = Store::open(access.store())?;
+        let cache = store.directory().parent();
+        let cache = cache.map(|cache| -> PathBuf { cache.join("answers") });
+        if let Some(cache) = &cache {
+            self.warn(cache, access);
+        }
+        Ok(teda_server::Options {
+            budget: access.budget,
+            cache,
+            largest_answer: access.largest_answer,
+        })
+    }
+
+    /// Says once that others can write into a directory that is trusted, where they can.
+    fn warn(&mut self, directory: &Path, access: &Access) {
+        if !self.warned {
+            self.warned = shared::said(directory, &*access.say);
+        }
     }
 
     /// What mechanisms are built from, on a data set of these distinct texts.
@@ -373,6 +346,12 @@ impl Models {
     #[must_use]
     pub fn programs(&self) -> &Programs {
         &self.programs
+    }
+
+    /// How large an input may be.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// Whether the same configuration gives the same rows again.
@@ -399,7 +378,7 @@ pub fn language_model(name: &str, chat: bool, access: &Access) -> Result<LocalMo
     if name == "builtin" {
         return builtin::rewriter(access.memory);
     }
-    let resolved = Store::open(store_options(access))?.resolve(name)?;
+    let resolved = Store::open(access.store())?.resolve(name)?;
     let options = generate::Options {
         instructed: true,
         chat,
@@ -461,23 +440,4 @@ fn server_record(server: &Http) -> ModelRecord {
         source: "server".to_owned(),
         sha256: None,
     }
-}
-
-fn store_options(access: &Access) -> teda_hub::Options {
-    teda_hub::Options {
-        offline: access.offline,
-        quiet: access.quiet,
-    }
-}
-
-/// Answers are kept beside the models.
-fn server_options(access: &Access) -> Result<teda_server::Options> {
-    let store = Store::open(store_options(access))?;
-    Ok(teda_server::Options {
-        budget: access.budget,
-        cache: store
-            .directory()
-            .parent()
-            .map(|cache| -> PathBuf { cache.join("answers") }),
-    })
 }

@@ -2,7 +2,7 @@
 
 use teda_core::estimator::{self, Assurance};
 use teda_core::stats::binomial;
-use teda_core::{Neighbours, Sign, Verdict};
+use teda_core::{Neighbours, Sign, Verdict, plain};
 use teda_results::Cell;
 
 use crate::report::mechanism::name;
@@ -174,7 +174,7 @@ fn paid(cell: &Cell) -> Cell {
 pub fn signs(cell: &Cell, most: usize) -> Option<String> {
     let sign = |sign: &Sign| {
         let (weight, words) = (sign.weight, &sign.words);
-        format!("{words} ({weight:+.2})")
+        format!("{} ({weight:+.2})", plain(words))
     };
     let signs: Vec<String> = cell.signs.iter().take(most).map(sign).collect();
     (!signs.is_empty()).then(|| format!("{} goes by: {}.", cell.attack, signs.join("; ")))

@@ -1,6 +1,6 @@
 //! What sentences call a mechanism.
 
-use teda_core::Unit;
+use teda_core::{Unit, plain};
 use teda_results::Cell;
 
 /// The mechanism with its nominal ε.
@@ -13,5 +13,5 @@ pub fn name(cell: &Cell) -> String {
         };
         format!(" (nominal ε = {epsilon}{per})")
     });
-    cell.mechanism.clone() + &at.unwrap_or_default()
+    plain(&cell.mechanism).into_owned() + &at.unwrap_or_default()
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use teda_attacks::{Choice, Context};
 use teda_core::{Error, Result};
+use teda_datasets::Limits;
 use teda_results::{Cell, CellPlan, Manifest, ModelRecord, Writer, trials};
 
 use crate::audit::attacks_on_rows::{self, Put};
@@ -336,7 +337,7 @@ fn contexts_of(stored: &FinishedRun, config: &Config, access: &Access) -> Result
             other.name
         )));
     }
-    lists(stored)?
+    lists(stored, access.limits)?
         .into_iter()
         .map(|texts| {
             Ok(Context {
@@ -352,7 +353,7 @@ fn contexts_of(stored: &FinishedRun, config: &Config, access: &Access) -> Result
 
 /// The lists of texts that candidates are numbers of. Runs that are older than texts.parquet have them in their data
 /// sets alone.
-fn lists(stored: &FinishedRun) -> Result<Vec<Arc<[String]>>> {
+fn lists(stored: &FinishedRun, limits: Limits) -> Result<Vec<Arc<[String]>>> {
     if stored.manifest.texts_sha256.is_some() {
         return stored.texts().read();
     }
@@ -364,7 +365,7 @@ fn lists(stored: &FinishedRun) -> Result<Vec<Arc<[String]>>> {
         )));
     }
     let load = |(request, then): (_, &teda_results::DatasetRecord)| {
-        let dataset = teda_datasets::load(request, &mut std::io::stdin())?;
+        let dataset = teda_datasets::load(request, limits, &mut std::io::stdin())?;
         if dataset.sha256 != then.sha256 {
             return Err(changed(stored, &then.name));
         }

@@ -1,6 +1,6 @@
 //! The result table on the terminal.
 
-use teda_core::{Unit, estimator};
+use teda_core::{Unit, estimator, plain, plain_lines};
 use teda_results::Cell;
 
 use crate::audit::variety;
@@ -31,13 +31,13 @@ pub fn render(cells: &[Cell]) -> String {
     for cell in cells {
         let unit = cell.epsilon_unit.map_or("", Unit::name);
         table.add_row([
-            cell.dataset.clone(),
-            cell.mechanism.clone(),
+            plain(&cell.dataset).into_owned(),
+            plain(&cell.mechanism).into_owned(),
             cell.epsilon.map_or("-".into(), |e| format!("{e} / {unit}")),
             cell.k.to_string(),
             cell.lambda.to_string(),
-            cell.attack.clone(),
-            cell.estimator.clone(),
+            plain(&cell.attack).into_owned(),
+            plain(&cell.estimator).into_owned(),
             format!("{} / {}", cell.hits, cell.trials),
             cell.failed_mechanism.to_string(),
             cell.failed_attack.to_string(),
@@ -48,7 +48,8 @@ pub fn render(cells: &[Cell]) -> String {
             cell.verdict.to_string(),
         ]);
     }
-    lines(&table) + &other_failures(cells) + &legend(cells) + &sentences(cells)
+    let said = other_failures(cells) + &legend(cells) + &sentences(cells);
+    lines(&table) + &plain_lines(&said)
 }
 
 /// The failures that have no column: on the way, and those of runs that did not record whose they were.

@@ -5,6 +5,7 @@ mod controls;
 mod estimators;
 mod failures;
 mod goldens;
+mod hostile;
 mod inputs;
 mod interrupts;
 mod judges;

@@ -2,7 +2,7 @@
 
 use csv::{ErrorKind, Position, ReaderBuilder, StringRecord};
 use serde_json::{Map, Value as Json};
-use teda_core::{Error, Result};
+use teda_core::{Error, Result, shown};
 
 use super::quotes;
 use crate::columns::{Column, Holds};
@@ -94,7 +94,8 @@ fn suspect(file: &str, header: &StringRecord, delimiter: u8) -> Result<()> {
         return Ok(());
     };
     Place::line(file, 1).refuse(format_args!(
-        "the header '{first}' looks like that of a file {instead}"
+        "the header '{}' looks like that of a file {instead}",
+        shown(first)
     ))
 }
 

@@ -1,7 +1,11 @@
 //! JSON lines: an object or a plain string a line. Blank lines hold no row.
 
+use std::fmt;
+
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value as Json};
-use teda_core::Result;
+use teda_core::{Result, shown};
 
 use crate::columns::{Column, Holds};
 use crate::intake::{Field, Intake, Value};
@@ -22,7 +26,7 @@ pub(super) fn read<const N: usize>(
         if line.trim().is_empty() {
             continue;
         }
-        match serde_json::from_str(line) {
+        match value_of(line) {
             Ok(Json::Object(row)) => {
                 let chosen = match &chosen {
                     Some(chosen) => chosen,
@@ -50,6 +54,14 @@ pub(super) fn read<const N: usize>(
                     value(&other)
                 ));
             }
+            // Any value is read as such, so what is wrong with data is that of [`Row`].
+            Err(error) if error.is_data() => {
+                let said = error.to_string();
+                let said = said.split(" at line ").next().unwrap_or_default();
+                return place.refuse(format_args!(
+                    "{said}: nobody can tell which value is meant; write each key once"
+                ));
+            }
             Err(error) => {
                 let column = error.column();
                 // Its own place is "line 1" of the line.
@@ -62,6 +74,47 @@ pub(super) fn read<const N: usize>(
         }
     }
     Ok(())
+}
+
+/// The value that a line is. An object has every key once: of two, serde_json alone would keep the last without a word.
+fn value_of(line: &str) -> serde_json::Result<Json> {
+    match line.trim_start().starts_with('{') {
+        true => serde_json::from_str(line).map(|Row(fields)| Json::Object(fields)),
+        false => serde_json::from_str(line),
+    }
+}
+
+/// The fields of an object, each of which stands there once.
+struct Row(Map<String, Json>);
+
+impl<'de> Deserialize<'de> for Row {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        deserializer.deserialize_map(Fields)
+    }
+}
+
+struct Fields;
+
+impl<'de> Visitor<'de> for Fields {
+    type Value = Row;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Row, A::Error> {
+        let mut fields = Map::new();
+        while let Some((key, value)) = map.next_entry::<String, Json>()? {
+            if fields.contains_key(&key) {
+                let key = shown(&key);
+                return Err(A::Error::custom(format_args!(
+                    "the key '{key}' is given twice"
+                )));
+            }
+            fields.insert(key, value);
+        }
+        Ok(Row(fields))
+    }
 }
 
 /// The columns by the fields of the first object.

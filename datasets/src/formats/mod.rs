@@ -4,6 +4,7 @@
 mod cells;
 mod delimited;
 mod json_lines;
+mod pages;
 mod parquet;
 mod quotes;
 mod text;
@@ -11,6 +12,7 @@ mod text;
 use teda_core::Result;
 
 use crate::intake::Intake;
+use crate::limits::Limits;
 use crate::{bytes, unicode};
 
 /// The endings of names that say a format, for messages.
@@ -42,11 +44,13 @@ impl Format {
     /// Reads `bytes`, decompressed, to their end; they are those of `file`.
     ///
     /// # Errors
-    /// Usage, for bytes that are not in this format and rows that `intake` refuses; failed, for broken Parquet.
+    /// Usage, for bytes that are not in this format, Parquet that unpacks to more than `limits` allow, and rows that
+    /// `intake` refuses; failed, for broken Parquet.
     pub(crate) fn read<const N: usize>(
         self,
         file: &str,
         bytes: &[u8],
+        limits: Limits,
         intake: &mut impl Intake<N>,
     ) -> Result<()> {
         let content = || {
@@ -58,7 +62,7 @@ impl Format {
             Self::Csv => delimited::read(file, content()?, b',', intake),
             Self::Tsv => delimited::read(file, content()?, b'\t', intake),
             Self::Text => text::read(file, content()?, intake),
-            Self::Parquet => parquet::read(file, bytes, intake),
+            Self::Parquet => parquet::read(file, bytes, limits, intake),
         }
     }
 }

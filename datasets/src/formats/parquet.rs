@@ -5,22 +5,24 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use polars::prelude::{DataFrame, ParallelStrategy, ParquetReader, PolarsResult, SerReader};
-use teda_core::{Error, Result};
+use teda_core::{Error, Result, shown};
 
 use super::cells::{Kind, cells};
 use crate::bytes;
 use crate::columns::{Column, Holds};
 use crate::intake::{Field, Intake};
+use crate::limits::Limits;
 use crate::place::Place;
 
 /// Reads every row of the file that `bytes` are.
 ///
 /// # Errors
-/// Usage, for a file that is not Parquet, lacks columns, or has something not UTF-8 in one, and for rows that
+/// Usage, for a file that is not Parquet, lacks columns, unpacks to too much, or has something not UTF-8 in one, and for rows that
 /// `intake` refuses; failed, for a broken one.
 pub(super) fn read<const N: usize>(
     file: &str,
     bytes: &[u8],
+    limits: Limits,
     intake: &mut impl Intake<N>,
 ) -> Result<()> {
     if bytes.is_empty() {
@@ -54,6 +56,12 @@ pub(super) fn read<const N: usize>(
     wanted.retain(|column| kinds[*column].1.is_read());
     wanted.sort_unstable();
     wanted.dedup();
+    let size = guarded(|| unpacked(bytes, wanted.iter().map(|column| &*kinds[*column].0)))
+        .map_err(|error| broken(file, &error))?;
+    limits.check_input(file, "unpacks to", size)?;
+    guarded(|| pages(bytes, wanted.iter().map(|column| &*kinds[*column].0)))
+        .and_then(|found| found)
+        .map_err(|error| broken(file, &error))?;
     let frame = guarded(|| frame(bytes, &wanted, usize::MAX))
         .map_err(|error| located(file, bytes, &wanted, &error))?;
     let mut cells = chosen
@@ -75,6 +83,45 @@ fn kinds(bytes: &[u8]) -> PolarsResult<Vec<(String, Kind)>> {
         .iter()
         .map(|(name, field)| (name.to_string(), Kind::of(field.dtype())))
         .collect())
+}
+
+/// Bytes that these columns take once they are read, by what the file says of itself: those of their pages, and of each
+/// value what points to it. (A page that is larger than the file says is found out when it is read.)
+fn unpacked<'a>(bytes: &[u8], columns: impl Iterator<Item = &'a str>) -> PolarsResult<u64> {
+    /// Of a string in memory, besides its bytes.
+    const VIEW: u64 = 16;
+    let mut reader = reader(bytes)?;
+    let groups = &reader.get_metadata()?.row_groups;
+    let mut size = 0_u64;
+    for column in columns {
+        for group in groups {
+            let chunks = group.columns_under_root_iter(column).into_iter().flatten();
+            let pages = chunks.map(|chunk| u64::try_from(chunk.uncompressed_size()).unwrap_or(0));
+            let views = (group.num_rows() as u64).saturating_mul(VIEW);
+            size = pages.fold(size.saturating_add(views), u64::saturating_add);
+        }
+    }
+    Ok(size)
+}
+
+/// Whether the pages of these columns can be what the file says of them.
+fn pages<'a>(
+    bytes: &[u8],
+    columns: impl Iterator<Item = &'a str>,
+) -> PolarsResult<std::result::Result<(), String>> {
+    let mut reader = reader(bytes)?;
+    let groups = &reader.get_metadata()?.row_groups;
+    for column in columns {
+        for group in groups {
+            for chunk in group.columns_under_root_iter(column).into_iter().flatten() {
+                let (range, values) = (chunk.byte_range(), chunk.num_values());
+                if let Err(wrong) = super::pages::check(bytes, range, values, group.num_rows()) {
+                    return Ok(Err(wrong));
+                }
+            }
+        }
+    }
+    Ok(Ok(()))
 }
 
 /// The `columns`, by ascending index, of the first `rows` rows.
@@ -129,6 +176,7 @@ fn guarded<T>(read: impl FnOnce() -> PolarsResult<T>) -> std::result::Result<T, 
 
 fn broken(file: &str, message: &str) -> Error {
     Error::failed(format!(
-        "'{file}' is a broken Parquet file ({message}): copy, download or write it again"
+        "'{file}' is a broken Parquet file ({}): copy, download or write it again",
+        shown(message)
     ))
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use polars::prelude::{Column, DataType, PlSmallStr, Series};
 use teda_core::Error;
-use teda_datasets::{Recorded, RecordedRelease, recorded};
+use teda_datasets::{Limits, Recorded, RecordedRelease, recorded};
 
 use crate::parquet::{parquet, strings};
 use crate::support::{Folder, dataset, gzip, says};
@@ -26,18 +26,18 @@ const CSV: &str = concat!(
 );
 
 fn read(path: &str) -> Recorded {
-    recorded(Path::new(path)).unwrap()
+    recorded(Path::new(path), Limits::default()).unwrap()
 }
 
 fn usage(path: &str) -> String {
-    match recorded(Path::new(path)) {
+    match recorded(Path::new(path), Limits::default()) {
         Err(Error::Usage(message)) => message,
         other => panic!("not a usage error: {other:?}"),
     }
 }
 
 fn failure(path: &str) -> String {
-    match recorded(Path::new(path)) {
+    match recorded(Path::new(path), Limits::default()) {
         Err(Error::Failed(message)) => message,
         other => panic!("not a failure: {other:?}"),
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use teda_core::Error;
-use teda_datasets::{Dataset, Request, load};
+use teda_datasets::{Dataset, Limits, Request, load};
 use tempfile::TempDir;
 
 /// A folder that is gone with the test.
@@ -46,7 +46,7 @@ pub fn request(source: &str) -> Request {
 
 /// Loads without standard input.
 pub fn try_load(request: &Request) -> Result<Dataset, Error> {
-    load(request, &mut std::io::empty())
+    load(request, Limits::default(), &mut std::io::empty())
 }
 
 pub fn dataset(source: &str) -> Dataset {

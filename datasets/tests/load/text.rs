@@ -1,7 +1,7 @@
 //! Plain text and what holds for every text: trimming, encodings, NUL, length.
 
 use teda_core::Error;
-use teda_datasets::{Request, load};
+use teda_datasets::{Limits, Request, load};
 
 use crate::support::{Folder, dataset, gzip, request, says, try_load, usage};
 
@@ -33,7 +33,12 @@ fn what_is_within_a_text_stays() {
 
 #[test]
 fn standard_input_is_text() {
-    let read = load(&request("-"), &mut "a b\n\nc\na b\r\n".as_bytes()).unwrap();
+    let read = load(
+        &request("-"),
+        Limits::default(),
+        &mut "a b\n\nc\na b\r\n".as_bytes(),
+    )
+    .unwrap();
     assert_eq!(read.name, "stdin");
     assert_eq!(read.texts, ["a b", "c"]);
     assert_eq!((read.rows, read.empty, read.merged), (4, 1, 1));
@@ -43,7 +48,7 @@ fn standard_input_is_text() {
         split: Some("train".into()),
         ..request("-")
     };
-    let error = load(&split, &mut "a\n".as_bytes()).unwrap_err();
+    let error = load(&split, Limits::default(), &mut "a\n".as_bytes()).unwrap_err();
     says(&error.to_string(), &["'stdin'", "'train'", "no splits"]);
     says(&usage(&request("-")), &["'stdin'", "empty"]);
 }
@@ -56,7 +61,7 @@ fn a_failing_standard_input_is_a_failure() {
             Err(std::io::Error::other("unplugged"))
         }
     }
-    let error = load(&request("-"), &mut Broken).unwrap_err();
+    let error = load(&request("-"), Limits::default(), &mut Broken).unwrap_err();
     assert!(matches!(&error, Error::Failed(m) if m.contains("unplugged")));
 }
 

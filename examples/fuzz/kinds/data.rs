@@ -5,9 +5,9 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use polars::prelude::*;
-use teda_datasets::{Request, load, recorded};
+use teda_datasets::{Limits, parse, parse_recorded};
 
-use super::{Kind, folder};
+use super::Kind;
 
 pub const TXT: Kind = Kind {
     name: "txt",
@@ -68,7 +68,7 @@ pub const RELEASES: Kind = Kind {
             "source,release\na,b\nb,\nc,x\n",
         ])
     },
-    run: |bytes| recorded(&file(bytes, "csv")).is_ok(),
+    run: |bytes| parse_recorded("data.csv", bytes, Limits::default()).is_ok(),
 };
 
 fn texts(sound: &[&str]) -> Vec<Vec<u8>> {
@@ -95,16 +95,6 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("it is written")
 }
 
-fn file(bytes: &[u8], extension: &str) -> std::path::PathBuf {
-    let path = folder().join(format!("data.{extension}"));
-    std::fs::write(&path, bytes).expect("it is written");
-    path
-}
-
 fn loads(bytes: &[u8], extension: &str) -> bool {
-    let request = Request {
-        source: file(bytes, extension).display().to_string(),
-        ..Request::default()
-    };
-    load(&request, &mut std::io::empty()).is_ok()
+    parse(&format!("data.{extension}"), bytes, Limits::default()).is_ok()
 }

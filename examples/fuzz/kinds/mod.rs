@@ -2,8 +2,10 @@
 
 mod commands;
 mod data;
+mod models;
 mod programs;
 mod runs;
+mod servers;
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -28,7 +30,13 @@ pub const KINDS: &[Kind] = &[
     data::RELEASES,
     runs::COMPLETE,
     runs::INTERRUPTED,
+    models::SAFETENSORS,
+    models::QUANTISED,
+    models::CONFIGURATION,
+    models::TOKENS,
+    models::CHAT_TEMPLATE,
     programs::ANSWERS,
+    servers::ANSWERS,
     commands::CHECK,
     commands::COMMAND,
 ];

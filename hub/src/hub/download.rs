@@ -5,7 +5,7 @@
 //! it. Other tools write the same layout, so what one began another can finish.
 
 use std::fs::{self, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 #[cfg(unix)]
 use std::os::unix::fs::symlink;
 #[cfg(windows)]
@@ -202,7 +202,10 @@ impl<'a> Download<'a> {
         }
         bar.set_length(start + answer.content_length().unwrap_or(0));
         bar.set_position(start);
-        Ok(io::copy(&mut bar.wrap_read(answer), &mut file).map(drop))
+        // No more than the hub says that there is: a disk has an end.
+        let most = size.map_or(u64::MAX, |size| (size - start).saturating_add(1));
+        let mut body = bar.wrap_read(answer).take(most);
+        Ok(io::copy(&mut body, &mut file).map(drop))
     }
 }
 

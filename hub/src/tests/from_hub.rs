@@ -63,6 +63,20 @@ fn an_interrupted_download_goes_on_where_it_broke_off() {
 }
 
 #[test]
+fn a_download_may_take_long_and_may_not_stall() {
+    let hub = FakeHub::start(Behaviour {
+        dripping: true,
+        stalled: 1,
+        ..repository()
+    });
+    let place = Place::new(&hub.endpoint);
+    let found = place.store(false).resolve("org/name").unwrap();
+    assert_eq!(found.files[2].sha256, sha256(&weights()));
+    let rest = format!("GET /storage/model.safetensors {}-", weights().len() / 2);
+    assert!(hub.requests().contains(&rest), "{:?}", hub.requests());
+}
+
+#[test]
 fn a_hub_that_knows_no_parts_is_asked_for_the_whole_again() {
     let hub = FakeHub::start(Behaviour {
         truncated: 1,

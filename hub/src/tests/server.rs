@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// A file of the repository.
 #[derive(Clone)]
@@ -21,6 +22,10 @@ pub struct Behaviour {
     pub gated: bool,
     /// This many bodies of large files break off in the middle.
     pub truncated: usize,
+    /// This many bodies of large files stop in the middle, with the connection open.
+    pub stalled: usize,
+    /// Bodies of large files come in pieces, with pauses that are longer together than a download may be silent.
+    pub dripping: bool,
     /// Whole files are sent, whatever part is asked for.
     pub whole: bool,
     /// The repository has another name by now, and the old one redirects to it.
@@ -162,6 +167,21 @@ fn serve(
         let head = head(status, &headers, body.len());
         stream.write_all(head.as_bytes())?;
         return stream.write_all(&body[..body.len() / 2]);
+    }
+    if file.sha256.is_some() && method == "GET" && now.stalled > 0 {
+        behaviour.lock().unwrap().stalled -= 1;
+        stream.write_all(head(status, &headers, body.len()).as_bytes())?;
+        stream.write_all(&body[..body.len() / 2])?;
+        std::thread::sleep(Duration::from_secs(60));
+        return Ok(());
+    }
+    if file.sha256.is_some() && method == "GET" && now.dripping {
+        stream.write_all(head(status, &headers, body.len()).as_bytes())?;
+        for piece in body.chunks(body.len().div_ceil(6)) {
+            stream.write_all(piece)?;
+            std::thread::sleep(Duration::from_millis(700));
+        }
+        return Ok(());
     }
     answer(&mut stream, status, &headers, body, method)
 }

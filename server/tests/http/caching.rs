@@ -116,6 +116,39 @@ fn the_key_reaches_the_server_and_nothing_else() {
     assert!(!said.contains(&key), "{said}");
 }
 
+/// A model that repeats its instructions, and among them the header of the request.
+#[test]
+fn a_key_in_what_a_model_says_is_neither_kept_nor_shown() {
+    let key = std::env::var(VARIABLE).unwrap();
+    let spaced: Vec<String> = key.chars().map(String::from).collect();
+    let said = format!("It is {key}, or {}.", spaced.join(" "));
+    let text = said.clone();
+    let server = Server::start(move |seen| match number(seen) {
+        0 => {
+            let message = json!({"role": "assistant", "content": text});
+            Act::Answer(json!({"choices": [{"message": message}]}))
+        }
+        // A faulty answer, which the message quotes.
+        _ => Act::Answer(json!({"choices": [], "said": text})),
+    });
+    let directory = tempfile::tempdir().unwrap();
+    let url = server.url(&format!("key_env={VARIABLE}&retries=0"));
+    let http = open_with(&url, kept(directory.path()));
+    let answers = ask(&http, 1, 0..2, 1).unwrap();
+    let told = &answers[0].as_ref().unwrap()[0];
+    assert!(
+        told.starts_with("It is [key], or ") && told.ends_with("[key]."),
+        "{told}"
+    );
+    let reason = &answers[1].as_ref().unwrap_err().reason;
+    assert!(reason.contains("[key]"), "{reason}");
+    let stored = files(directory.path());
+    assert!(stored.contains("[key]"), "{stored}");
+    for secret in [&key, &spaced.join(" ")] {
+        assert!(!stored.contains(secret.as_str()) && !reason.contains(secret.as_str()));
+    }
+}
+
 #[test]
 fn a_directory_that_cannot_be_made_is_named() {
     let directory = tempfile::tempdir().unwrap();

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use teda_core::{Cause, Error, Failure};
 
-use crate::model::{answer, ask, check, number, open};
+use teda_server::Options;
+
+use crate::model::{answer, ask, check, number, open, open_with};
 use crate::server::{Act, Seen, Server};
 
 /// A fault by the text's number, six kinds in turn; the first kind is none.
@@ -105,6 +107,67 @@ fn slow_answers_are_left_and_asked_for_again() {
     assert_eq!(*cause, Cause::Transport);
     check(&answers[3..], 3..4, 1);
     assert!(http.usage().failures["time-out"] >= 3);
+}
+
+/// Every byte comes in time, and the answer never.
+#[test]
+fn an_answer_that_drips_ends_at_the_time_out() {
+    let server = Server::start(|seen| match answer(seen) {
+        Act::Answer(document) => Act::Drip(document, Duration::from_millis(300)),
+        other => other,
+    });
+    let http = open(&server.url("timeout=1&retries=0"));
+    let started = Instant::now();
+    let answers = ask(&http, 1, 0..1, 1).unwrap();
+    let Failure { cause, reason } = answers[0].as_ref().unwrap_err();
+    assert!(reason.contains("too long"), "{reason}");
+    assert_eq!(*cause, Cause::Transport);
+    // Of the 190 bytes, the time-out lets four come.
+    assert!(started.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn an_answer_is_read_up_to_its_limit() {
+    let server = Server::start(|seen| match number(seen) {
+        1 => Act::Status(200, "", "[".repeat(5000)),
+        _ => answer(seen),
+    });
+    let options = Options {
+        largest_answer: 1000,
+        ..Options::default()
+    };
+    let http = open_with(&server.url(""), options);
+    let answers = ask(&http, 1, 0..2, 1).unwrap();
+    check(&answers[..1], 0..1, 1);
+    let reason = &answers[1].as_ref().unwrap_err().reason;
+    for said in ["more than 1000 bytes", "--max-answer-bytes"] {
+        assert!(reason.contains(said), "{reason}");
+    }
+    assert_eq!(server.requests(), 2, "another try would be as large");
+}
+
+/// Nothing that a server can say is worse than no answer.
+#[test]
+fn any_answer_can_be_read() {
+    let pieces = [
+        "",
+        "{",
+        "[]",
+        "null",
+        "1e999",
+        "\u{fffd}",
+        "{\"choices\":",
+        "{\"choices\":[]}",
+        "{\"choices\":[{\"message\":{\"content\":7}}]}",
+        "{\"choices\":[{\"text\":null,\"logprobs\":{}}]}",
+        "{\"data\":[{\"index\":18446744073709551615,\"embedding\":[1e300,1e300]},{\"index\":0,\"embedding\":[]}]}",
+        "{\"usage\":{\"prompt_tokens\":18446744073709551615,\"completion_tokens\":2}}",
+        "{\"choices\":[{\"logprobs\":{\"tokens\":[],\"token_logprobs\":[1],\"text_offset\":[-1,5,1e300]}}]}",
+    ];
+    for piece in pieces {
+        teda_server::read_as_any_answer(piece.as_bytes());
+    }
+    teda_server::read_as_any_answer("[".repeat(1_000_000).as_bytes());
 }
 
 #[test]

@@ -20,6 +20,7 @@ fn a_budget_of_requests_is_kept_exactly() {
             max_tokens: None,
         },
         cache: Some(directory.path().to_owned()),
+        ..Options::default()
     };
     let http = open_with(&server.url("concurrency=4"), options(23));
     let error = ask(&http, 1, 0..20, 1).unwrap_err().to_string();
@@ -46,7 +47,7 @@ fn a_budget_of_tokens_ends_the_run_once_they_are_spent() {
             max_requests: None,
             max_tokens: Some(45),
         },
-        cache: None,
+        ..Options::default()
     };
     let http = open_with(&server.url("concurrency=1"), options);
     let error = ask(&http, 1, 0..20, 1).unwrap_err().to_string();

@@ -29,6 +29,8 @@ pub enum Act {
     Cut,
     /// Half an answer, and no more until the client leaves.
     Slow,
+    /// This document, a byte every so often.
+    Drip(Value, Duration),
 }
 
 type Respond = dyn Fn(&Seen) -> Act + Send + Sync;
@@ -141,6 +143,19 @@ fn serve(state: &State, stream: TcpStream) -> std::io::Result<()> {
         Act::Answer(document) => write(&mut stream, 200, "", &document.to_string()),
         Act::Status(status, headers, body) => write(&mut stream, status, headers, &body),
         Act::Cut => half(&mut stream),
+        Act::Drip(document, pause) => {
+            let body = document.to_string();
+            let length = body.len();
+            write!(
+                stream,
+                "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n"
+            )?;
+            for byte in body.bytes() {
+                stream.write_all(&[byte])?;
+                std::thread::sleep(pause);
+            }
+            Ok(())
+        }
         Act::Slow => {
             half(&mut stream)?;
             reader.read(&mut [0]).map(drop)

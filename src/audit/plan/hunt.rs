@@ -55,7 +55,7 @@ impl Hunt {
     /// Before the first round. `draw` draws a candidate set with each of some seeds.
     ///
     /// Sets that are drawn again do not count, so there are fewer than `sets` only where that many draws in
-    /// [`DRAWS`] · `sets` do not differ: of 50 possible sets, 50 draws would find 32.
+    /// `DRAWS` · `sets` do not differ: of 50 possible sets, 50 draws would find 32.
     #[must_use]
     pub fn new(
         k: usize,

@@ -174,7 +174,8 @@ mod tests {
             min_words: None,
             max_words: None,
         };
-        let dataset = teda_datasets::load(&request, &mut content.as_bytes()).unwrap();
+        let limits = teda_datasets::Limits::default();
+        let dataset = teda_datasets::load(&request, limits, &mut content.as_bytes()).unwrap();
         Corpus::new(dataset, encoder).unwrap()
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use teda_core::{Error, Result, Seed};
-use teda_datasets::{Dataset, RecordedRelease};
+use teda_datasets::{Dataset, Limits, RecordedRelease};
 
 use super::layout::Group;
 use super::lineup::Lineup;
@@ -23,7 +23,7 @@ const SHOWN: usize = 12;
 /// # Errors
 /// Usage, for a file that cannot be read, an ε that it does not have, or more trials than it is good for.
 pub fn plan(config: &Config, path: &Path, models: &Models) -> Result<Plan> {
-    let file = File::read(path)?;
+    let file = File::read(path, models.limits())?;
     let rows: Arc<[RecordedRelease]> = file.rows.into();
     let corpus = Corpus::new(file.dataset, &*models.encoder)?;
     let source = &config.mechanisms[0];
@@ -97,8 +97,13 @@ pub fn plan(config: &Config, path: &Path, models: &Models) -> Result<Plan> {
 ///
 /// # Errors
 /// Usage, for a file that cannot be read, an ε that it does not have, or one that makes no trial.
-pub fn most_trials(path: &Path, epsilons: Option<&[f64]>, ks: &[usize]) -> Result<u64> {
-    let file = File::read(path)?;
+pub fn most_trials(
+    path: &Path,
+    limits: Limits,
+    epsilons: Option<&[f64]>,
+    ks: &[usize],
+) -> Result<u64> {
+    let file = File::read(path, limits)?;
     let groups = chosen(file.groups, epsilons)?;
     let each = groups
         .iter()
@@ -115,8 +120,8 @@ struct File {
 }
 
 impl File {
-    fn read(path: &Path) -> Result<Self> {
-        let recorded = teda_datasets::recorded(path)?;
+    fn read(path: &Path, limits: Limits) -> Result<Self> {
+        let recorded = teda_datasets::recorded(path, limits)?;
         let mut texts: Vec<String> = Vec::new();
         let mut numbers: HashMap<&str, usize> = HashMap::new();
         let mut groups: Vec<(Option<f64>, Group)> = Vec::new();

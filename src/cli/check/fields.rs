@@ -1,6 +1,6 @@
 //! The fields of one table of a check file, each with the line on which it stands.
 
-use teda_core::{Error, Result};
+use teda_core::{Error, Result, shown};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
@@ -145,7 +145,8 @@ impl Fields {
                 ""
             };
             Error::usage(format!(
-                "{key} = {word}: write a finite number, 0 or more{claim}"
+                "{key} = {}: write a finite number, 0 or more{claim}",
+                shown(word)
             ))
         };
         number.ok_or_else(|| self.at(key, wrong())).map(Some)
@@ -180,7 +181,7 @@ fn scalar(value: &DeValue<'_>) -> Result<String> {
         DeValue::Float(number) => Ok(number.as_str().to_owned()),
         DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
             .map(|n| n.to_string())
-            .map_err(|e| Error::usage(format!("{number}: {e}"))),
+            .map_err(|e| Error::usage(format!("{}: {e}", shown(number.as_str())))),
         other => Err(Error::usage(format!(
             "a value of type {}; write a number, a text, or a list of them",
             other.type_str()

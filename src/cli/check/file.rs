@@ -1,17 +1,20 @@
 //! The check file: `[defaults]` and `[[audit]]`, whose fields are the flags of `teda audit`.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
-use teda_core::{Error, Result};
+use teda_core::{Error, Result, plain, shown};
+use teda_datasets::Limits;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::audit::Audit;
 use super::compare::{FORMERLY, REFERENCE, Recorded};
 use super::fields::{Fields, Source};
-use super::limits::Limits;
+use super::limits;
 use crate::cli::audit;
 use teda::audit::config::Config;
 
@@ -53,6 +56,9 @@ const LIMITS: [&str; 6] = [
     "tolerance",
 ];
 
+/// Characters of a message of the command line that are repeated.
+const MESSAGE: usize = 2000;
+
 /// The flags of `teda audit`, given by the fields of a file.
 #[derive(Parser)]
 #[command(no_binary_name = true, disable_help_flag = true)]
@@ -64,11 +70,10 @@ struct Flags {
 /// The audits of the check file at `path`.
 ///
 /// # Errors
-/// Usage, with the line: for a file that is not TOML, an unknown key or a value that is none of its key's.
-pub fn read(path: &Path) -> Result<Vec<Audit>> {
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| Error::usage(format!("{name}: cannot read: {e}")))?;
+/// Usage, with the line: for a file that is too large or not TOML, an unknown key or a value that is none of its key's.
+pub fn read(path: &Path, limits: Limits) -> Result<Vec<Audit>> {
+    let name = plain(&path.display().to_string()).into_owned();
+    let text = text_of(path, &name, limits.text)?;
     let source = Source { name, text: &text };
     let table = DeTable::parse(&text).map_err(|e| {
         let start = e.span().map_or(0, |span| span.start);
@@ -92,15 +97,31 @@ pub fn read(path: &Path) -> Result<Vec<Audit>> {
         || Fields::read(&source, &DeTable::new(), 0, &[]),
         |value| fields(&source, value, &[&FLAGS[..], &LIMITS].concat()),
     )?;
-    let audits = audits(&source, tables, &defaults)?;
+    let audits = audits(&source, tables, &defaults, limits)?;
     no_repeated_name(&source, &audits)?;
     Ok(audits)
+}
+
+/// The text of a check file of `limit` bytes at most.
+fn text_of(path: &Path, name: &str, limit: u64) -> Result<String> {
+    let cannot = |e: &dyn std::fmt::Display| Error::usage(format!("{name}: cannot read: {e}"));
+    let file = File::open(path).map_err(|e| cannot(&e))?;
+    let mut bytes = Vec::new();
+    let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|e| cannot(&e))?;
+    if bytes.len() as u64 > limit {
+        return Err(Error::usage(format!(
+            "{name}: it has more than {limit} bytes, the most that a check file may have: divide it, or raise --max-text-bytes"
+        )));
+    }
+    String::from_utf8(bytes).map_err(|e| cannot(&e.utf8_error()))
 }
 
 fn audits(
     source: &Source<'_>,
     tables: Option<&Spanned<DeValue<'_>>>,
     defaults: &Fields,
+    limits: Limits,
 ) -> Result<Vec<Audit>> {
     let known = [&["name"], &FLAGS[..], &LIMITS].concat();
     let tables = tables.and_then(|value| value.get_ref().as_array());
@@ -112,7 +133,7 @@ fn audits(
     })?;
     tables
         .iter()
-        .map(|value| audit_of(fields(source, value, &known)?, defaults))
+        .map(|value| audit_of(fields(source, value, &known)?, defaults, limits))
         .collect()
 }
 
@@ -128,7 +149,7 @@ fn fields(source: &Source<'_>, value: &Spanned<DeValue<'_>>, known: &[&str]) -> 
     Fields::read(source, table, start, known)
 }
 
-fn audit_of(own: Fields, defaults: &Fields) -> Result<Audit> {
+fn audit_of(own: Fields, defaults: &Fields, limits: Limits) -> Result<Audit> {
     let refers = |fields: &Fields| fields.has(REFERENCE) || fields.has(FORMERLY);
     if own.has("tolerance") && !refers(&own) && !refers(defaults) {
         return Err(own.at(
@@ -138,10 +159,10 @@ fn audit_of(own: Fields, defaults: &Fields) -> Result<Audit> {
     }
     let fields = own.or(defaults);
     let name = name(&fields)?;
-    let config = config(&fields)?;
+    let config = config(&fields, limits)?;
     let recorded = Recorded::read_field(&fields, &config)?;
     Ok(Audit {
-        limits: Limits::read(&fields)?,
+        limits: limits::Limits::read(&fields)?,
         has_old_key: fields.has(FORMERLY),
         recorded,
         config,
@@ -161,7 +182,8 @@ fn name(fields: &Fields) -> Result<String> {
     Err(fields.at(
         "name",
         Error::usage(format!(
-            "name = '{name}': it names a directory; begin with a letter or digit and go on with these, '-', '_' and '.'"
+            "name = '{}': it names a directory; begin with a letter or digit and go on with these, '-', '_' and '.'",
+            shown(name)
         )),
     ))
 }
@@ -181,9 +203,12 @@ fn no_repeated_name(source: &Source<'_>, audits: &[Audit]) -> Result<()> {
 }
 
 /// The configuration that `teda audit` would have with these flags.
-fn config(fields: &Fields) -> Result<Config> {
+fn config(fields: &Fields, limits: Limits) -> Result<Config> {
     let flags = Flags::try_parse_from(fields.arguments(&FLAGS)).map_err(|e| refused(fields, &e))?;
-    let config = flags.audit.config().map_err(|e| fields.at("name", e))?;
+    let config = flags
+        .audit
+        .config(limits)
+        .map_err(|e| fields.at("name", e))?;
     config.validate().map_err(|e| fields.at("name", e))?;
     Ok(config)
 }
@@ -195,6 +220,8 @@ fn refused(fields: &Fields, error: &clap::Error) -> Error {
     let words: Vec<&str> = first.split_whitespace().collect();
     let words = words.join(" ");
     let message = words.strip_prefix("error: ").unwrap_or(&words);
+    // A value of the file is in it, and may be a long one.
+    let message: String = message.chars().take(MESSAGE).collect();
     let flag = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(flag)) => flag.as_str(),
         _ => "",

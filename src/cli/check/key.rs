@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use teda_core::Neighbours;
+use teda_core::{Neighbours, plain};
 use teda_results::{Cell, CellPlan};
 
 /// (dataset, mechanism, ε, neighbours, k, λ, attack).
@@ -59,14 +59,17 @@ impl Key<'_> {
 
 impl fmt::Display for Key<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.mechanism)?;
+        f.write_str(&plain(self.mechanism))?;
         if let Some(epsilon) = self.epsilon {
             write!(f, " ε={epsilon}")?;
         }
         write!(
             f,
             " k={} λ={} {} on {}",
-            self.k, self.lambda, self.attack, self.dataset
+            self.k,
+            self.lambda,
+            self.attack,
+            plain(self.dataset)
         )?;
         if self.neighbours == Neighbours::AnyTexts {
             return Ok(());

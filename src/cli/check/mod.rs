@@ -101,7 +101,7 @@ impl Arguments {
     }
 
     fn run_here(&self) -> Result<Outcome> {
-        let mut audits = file::read(&self.file)?;
+        let mut audits = file::read(&self.file, self.access.limits())?;
         if audits.iter().any(|audit| audit.has_old_key) {
             self.say(format_args!(
                 "note: recorded is called reference now; the old key is still read"
@@ -164,7 +164,7 @@ impl Arguments {
 
     fn say(&self, what: std::fmt::Arguments<'_>) {
         if !self.quiet {
-            say(&what.to_string());
+            say(what);
         }
     }
 }
