@@ -13,8 +13,17 @@ fmt:
 test *arguments:
     cargo test --release --workspace {{arguments}}
 
+# Hostile inputs: `just fuzz all 1000 1`, `just fuzz gguf 100000 7`; what fails is kept in fuzz-failures/.
+fuzz kind number seed:
+    cargo build --release --workspace --bins --examples
+    target/release/examples/fuzz {{kind}} {{number}} {{seed}}
+
+# N kills of running audits, each gone on with and compared.
+soak number seed="1":
+    scripts/soak/kills.sh {{number}} {{seed}}
+
 # Property tests with fresh cases; a failure prints the case and the seed to repeat it with.
-fuzz:
+fuzz-properties:
     #!/usr/bin/env bash
     set -euo pipefail
     seed=$RANDOM$RANDOM

@@ -19,6 +19,7 @@ mod parquet;
 mod row;
 mod rundir;
 pub mod texts;
+mod threads;
 mod timestamp;
 pub mod trials;
 

@@ -7,7 +7,7 @@
 //! `teda.schema` = `teda.trials/3`. The same rows in the same order make the same bytes. Files of `teda.trials/2`,
 //! which have no `cause`, are read, too.
 
-use crate::{Row, atomic};
+use crate::{Row, atomic, threads};
 use polars::prelude::*;
 use std::fs::{self, File};
 use std::io::BufWriter;
@@ -47,6 +47,7 @@ impl Writer {
     /// # Errors
     /// Failed, if it cannot be created.
     pub fn create(dir: &Path, name: &str) -> Result<Self> {
+        threads::can_start()?;
         let path = dir.join(name);
         let temporary = atomic::temporary(&path);
         let unwritable = |e: &dyn std::fmt::Display| atomic::failed(&temporary, "cannot create", e);
@@ -211,6 +212,7 @@ impl Rows {
     /// # Errors
     /// Failed, if it cannot be read, is damaged or of another schema.
     pub fn open(dir: &Path, name: &str) -> Result<Self> {
+        threads::can_start()?;
         let path = dir.join(name);
         let file = File::open(&path).map_err(|e| atomic::failed(&path, "cannot read", &e))?;
         let damaged = |e: &dyn std::fmt::Display| atomic::failed(&path, "damaged", e);

@@ -6,7 +6,7 @@
 //! from 0 without a gap. A cell's list is [`CellPlan::texts`](crate::CellPlan::texts). The same texts make the same bytes.
 
 use crate::parquet::caught;
-use crate::{atomic, checksum};
+use crate::{atomic, checksum, threads};
 use polars::prelude::*;
 use std::fs::File;
 use std::path::Path;
@@ -20,6 +20,7 @@ const FILE: &str = "texts.parquet";
 /// # Errors
 /// Failed, if the file cannot be written.
 pub fn write(dir: &Path, lists: &[impl AsRef<[String]>]) -> Result<String> {
+    threads::can_start()?;
     let path = dir.join(FILE);
     let bytes = encoded(lists).map_err(|e| atomic::failed(&path, "cannot write", &e))?;
     atomic::write(&path, &bytes)?;

@@ -5,9 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::{Kind, folder};
-
-/// A command that takes longer hangs.
-const LONGEST: Duration = Duration::from_secs(9);
+use crate::driver::longest;
 
 pub const CHECK: Kind = Kind {
     name: "check",
@@ -53,7 +51,7 @@ pub const COMMAND: Kind = Kind {
     ],
     corpus: || {
         let sound = [
-            "audit\n--mech\nkrr,em\n--epsilon\n1,2\n--limit\n20\n--trials\n50\n--k\n2,3\n--lambda\n-5",
+            "audit\n--mech\nkrr,identity\n--epsilon\n1,2\n--limit\n20\n--trials\n50\n--k\n2,3\n--lambda\n-5",
             "audit\n--mech\nexec:cat\n--claim\nepsilon=1,neighbours=any-texts\n--epsilon\n1\n--limit\n9\n--trials\n9",
             "audit\n--mech\nprivrewrite\n--set\ntau=0.9,rho=3\n--limit\n9\n--alpha\n0.05\n--delta\n1e-5\n--trials\n9\n--attack\noverlap",
             "audit\n--mech\ngrr\n--dataset\ncategories:4\n--shard\n1/4\n--estimator\nteda\n--trials\n100\n--attack\nlength",
@@ -106,10 +104,11 @@ fn teda(arguments: &[String]) -> bool {
         if let Some(status) = child.try_wait().expect("it can be waited for") {
             break status;
         }
-        if started.elapsed() > LONGEST {
+        // A little before this process is found to hang: it says which command it was.
+        if started.elapsed() > longest().mul_f64(0.9) {
             // It may have ended just now.
             let _ = child.kill();
-            panic!("teda {arguments:?} takes longer than {LONGEST:?}");
+            panic!("teda {arguments:?} takes longer than {:?}", longest());
         }
         std::thread::sleep(Duration::from_millis(2));
     };
