@@ -4,6 +4,7 @@
 //! resumed. While trials are at work the first signal sets the flag that ends an audit in order; what takes longer
 //! than [`GRACE`] is given up, since its trials can be made again. The second signal ends the process at once.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -11,11 +12,9 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use teda_core::{Error, Result};
+use teda_core::{Error, Result, plain_lines};
 use teda_mechanisms::Children;
 use teda_results::Manifest;
-
-use super::output::say;
 
 /// How long batches at work may take to end.
 const GRACE: Duration = Duration::from_millis(800);
@@ -111,7 +110,7 @@ impl Interrupt {
         }
         self.stop.store(true, Ordering::SeqCst);
         if self.at_work.load(Ordering::SeqCst) {
-            say("\nstopping");
+            tell("\nstopping");
             // In order, unless it takes too long or the user is in a hurry. The main thread then ends the process.
             if let Err(RecvTimeoutError::Disconnected) = seen.recv_timeout(GRACE) {
                 return;
@@ -129,13 +128,18 @@ impl Interrupt {
             // Where it cannot be written the run is as after a kill, and can be resumed all the same.
             let _ = Manifest::interrupt(run);
         }
-        say(ends.farewell.as_deref().unwrap_or("interrupted"));
+        tell(ends.farewell.as_deref().unwrap_or("interrupted"));
         std::process::exit(STATUS)
     }
 
     fn ends(&self) -> MutexGuard<'_, Ends> {
         self.ends.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A last line on standard error. Where nobody reads it, there is nobody to be told that.
+fn tell(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", plain_lines(line));
 }
 
 /// Sends a word for each signal that asks for the end.

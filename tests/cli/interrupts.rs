@@ -200,7 +200,7 @@ fn one_command_begins_goes_on_and_shows() {
     let child = started(&mut s.command(&part));
     let journal = s.path("part").join("trials.jsonl");
     until("no row", || {
-        std::fs::metadata(&journal).map_or(false, |file| file.len() > 500)
+        std::fs::metadata(&journal).is_ok_and(|file| file.len() > 500)
     });
     send(&child, "-KILL");
     end(child);
