@@ -7,7 +7,7 @@
 #   SEED   of the moments and the signals (default 1)
 #
 # TEDA names the program (default: target/release/teda, which is built where it is not there), LONGEST the most
-# milliseconds before a kill (default 1500). Ends with status 1 where anything differs.
+# milliseconds before a kill (default 700). Ends with status 1 where anything differs.
 set -euo pipefail
 
 case ${1:-} in
@@ -19,7 +19,7 @@ esac
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 kills=$1
 RANDOM=${2:-1}
-longest=${LONGEST:-1500}
+longest=${LONGEST:-700}
 teda=${TEDA:-${CARGO_TARGET_DIR:-$root/target}/release/teda}
 [ -x "$teda" ] || cargo build --release --locked --workspace --manifest-path "$root/Cargo.toml"
 
@@ -34,10 +34,10 @@ cp "$root/examples/randomised_response.py" .
 printf '%s\n' 'play some jazz' 'will it rain' 'book a table for two' 'find that film' > texts.txt
 
 declare -A audits=(
-    [rows]="--mech krr,em --epsilon 2 --limit 60 --lambda 0 --trials 6000 --attack learned,overlap,embedding"
-    [counts]="--mech grr --dataset categories:3 --epsilon 1 --attack likelihood-ratio --keep counts --trials 60000000"
-    [shards]="--mech em,identity --epsilon 3 --limit 60 --trials 6000 --attack learned,length"
-    [program]="--mech exec:python3|randomised_response.py|texts.txt --dataset texts.txt --epsilon 1 --lambda 0 --trials 6000 --attack overlap"
+    [rows]="--mech krr,em --epsilon 2 --limit 60 --lambda 0 --trials 2000 --attack learned,overlap,embedding"
+    [counts]="--mech grr --dataset categories:2 --lambda 0 --epsilon 1 --attack likelihood-ratio --keep counts --trials 60000000"
+    [shards]="--mech em,identity --epsilon 3 --limit 60 --trials 3000 --attack learned,length"
+    [program]="--mech exec:python3|randomised_response.py|texts.txt --dataset texts.txt --epsilon 1 --lambda 0 --trials 3000 --attack overlap"
     [server]="--mech dp-prompt-black-box --epsilon 10 --llm http://127.0.0.1:$port/v1?model=soak --limit 60 --trials 400 --attack overlap"
 )
 kinds=(rows counts shards program server)
@@ -72,7 +72,8 @@ through() {
         wait "$audit" 2> /dev/null || status=$?
         case $status in
             0) return ;; # It was faster.
-            130 | 137) killed=$((killed + 1)) ;;
+            # 129, 130 and 143 by themselves where the signal came before it was caught.
+            129 | 130 | 137 | 143) killed=$((killed + 1)) ;;
             *)
                 echo "kills.sh: status $status after SIG$signal of: $*" >&2
                 tail -5 log >&2

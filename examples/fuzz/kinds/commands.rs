@@ -1,5 +1,6 @@
 //! Command lines and check files, put to the program itself.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -87,7 +88,7 @@ pub const COMMAND: Kind = Kind {
 /// Runs the program in a folder of its own, and whether it did what was asked. It must end by itself, with a status
 /// that is documented.
 fn teda(arguments: &[String]) -> bool {
-    let mut child = Command::new(program())
+    let started = Command::new(program())
         .args(arguments)
         .current_dir(folder())
         .env("TEDA_CACHE", folder().join("cache"))
@@ -95,8 +96,13 @@ fn teda(arguments: &[String]) -> bool {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
-        .spawn()
-        .expect("teda starts");
+        .spawn();
+    let mut child = match started {
+        Ok(child) => child,
+        // The system refuses it, not the program.
+        Err(e) if e.kind() == ErrorKind::ArgumentListTooLong => return false,
+        Err(e) => panic!("teda does not start: {e}"),
+    };
     let said = child.stderr.take().expect("it is piped");
     let said = std::thread::spawn(move || std::io::read_to_string(said).unwrap_or_default());
     let started = Instant::now();
