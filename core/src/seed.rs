@@ -15,8 +15,8 @@
 //! leakage than there is. Candidates, secret, mechanism, attack and ties each draw from their own.
 //!
 //! # Stability
-//! The two elementary draws ([`Stream::below`], [`Stream::uniform`]) are defined here and not taken
-//! from a library, so that no update can change a recorded result.
+//! The two elementary draws ([`Stream::below`], [`Stream::uniform`]) are defined here rather than taken from a
+//! library, so that no update can change a recorded result.
 
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
