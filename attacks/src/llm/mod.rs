@@ -12,11 +12,11 @@
 //! ([`prompt`]). Each trial is asked in two orders: a random one, and that one rotated by half of its length, so that
 //! for k = 2 every candidate is in every position once and a preference for positions cancels. score(v) is the mean
 //! over the orders of
-//! - ln P("answer: \[\[N\]\]" | prompt) with N the number of v, if the judge's probabilities are visible (a model in
-//!   this process);
-//! - 1 if the judge answers with the number of v, else 0, if only its text is visible (a server). The answer, apart
-//!   from white space around it, must be `answer: [[N]]` with N ∈ {1,…,k} and nothing else. A trial with any other
-//!   answer is guessed at random and counted as failed.
+//! - ln P("answer: \[\[N\]\]" | prompt) with N the number of v, where the judge's probabilities are visible (a model
+//!   in this process);
+//! - where only the judge's text is visible (a server), 1 if it answers with the number of v, else 0. The answer,
+//!   apart from white space around it, must be `answer: [[N]]` with N ∈ {1,…,k} and nothing else. A trial with any
+//!   other answer is guessed at random and counted as failed.
 //!
 //! # Source
 //! TeDA (arXiv 2603.22968), Section 4.1 and Appendix B: the LLM distinguishability attack (there
