@@ -16,7 +16,7 @@ use crate::report::rejudge::contexts;
 /// Merges the shards in `runs` into a new run directory.
 ///
 /// # Errors
-/// Usage, if the runs are not all the shards of one run; failed, where files cannot be read or
+/// Usage, if the runs are not all the shards of one run; failed, if files cannot be read or
 /// written.
 pub fn merge(
     runs: &[PathBuf],
