@@ -1,4 +1,4 @@
-//! The public face: [`Audit`] is told what to audit and how, [`Report`] holds what came of it.
+//! The public interface: [`Audit`] says what to audit and how, [`Report`] holds the results.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,15 +20,15 @@ use crate::audit::stopping::Until;
 use crate::models::{Access, Models};
 use crate::report::{finish, finished_run, table};
 
-/// Trials that are made together.
+/// Trials per batch.
 const BATCH: u64 = 64;
 
-/// An audit to be made: who can tell which of k texts was rewritten?
+/// An audit to run: who can tell which of k texts was rewritten?
 ///
-/// What is not said is as in `teda audit`: two candidates drawn far apart, 10,000 trials, the attacks and estimators
-/// that fit, seed 0. Names that are wrong are told by [`Audit::run`].
+/// Defaults are those of `teda audit`: two candidates drawn far apart, 10,000 trials, the attacks and estimators that
+/// fit, seed 0. Invalid names are reported by [`Audit::run`].
 pub struct Audit {
-    /// With the first thing that was wrong.
+    /// Or the first error in it.
     config: Result<Config>,
     texts: Option<Dataset>,
     encoder: Option<Arc<dyn Encoder>>,
@@ -40,19 +40,19 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// An audit of a mechanism of this program. Results call it `own`; [`Audit::named`] gives it a name.
+    /// Audits a mechanism of this program. Results call it `own`; [`Audit::named`] gives it a name.
     #[must_use]
     pub fn new(mechanism: impl Mechanism + 'static) -> Self {
         Self::from_source(Ok(Source::own("own", Arc::new(mechanism))))
     }
 
-    /// The same of a mechanism that is boxed.
+    /// Like [`Self::new`], for a boxed mechanism.
     #[must_use]
     pub fn boxed(mechanism: Box<dyn Mechanism>) -> Self {
         Self::from_source(Ok(Source::own("own", mechanism.into())))
     }
 
-    /// An audit of a mechanism by name: one of the registry, or `exec:COMMAND`.
+    /// Audits a mechanism by name: one of the registry, or `exec:COMMAND`.
     #[must_use]
     pub fn of(name: &str) -> Self {
         let source = Source::parse(name).and_then(|source| match source.recorded() {
@@ -103,7 +103,7 @@ impl Audit {
         })
     }
 
-    /// The nominal ε to run a mechanism of the registry, or a program, at.
+    /// The nominal ε at which a mechanism of the registry, or a program, is run.
     #[must_use]
     pub fn epsilons(self, epsilons: impl IntoIterator<Item = f64>) -> Self {
         let epsilons = epsilons.into_iter().collect();
@@ -136,7 +136,7 @@ impl Audit {
         self
     }
 
-    /// A data set that ships, or a file, as `--dataset` names it.
+    /// A data set that ships with teda, or a file, named as for `--dataset`.
     #[must_use]
     pub fn dataset(self, name: &str) -> Self {
         self.set(|config| {
@@ -158,13 +158,13 @@ impl Audit {
         })
     }
 
-    /// An attack of this program, beside those that [`Self::attacks`] names; alone, where it names none.
+    /// Adds an attack of this program to those that [`Self::attacks`] names; it runs alone if none are named.
     #[must_use]
     pub fn attack(self, name: &str, attack: impl Attack + 'static) -> Self {
         self.own_attack(name, Built::Scores(Arc::new(attack)))
     }
 
-    /// The same of an attack that learns from the first trials.
+    /// Like [`Self::attack`], for an attack that learns from the first trials.
     #[must_use]
     pub fn learner(self, name: &str, attack: impl Learner + 'static) -> Self {
         self.own_attack(name, Built::Learns(Arc::new(attack)))
@@ -179,26 +179,26 @@ impl Audit {
         })
     }
 
-    /// The sentence encoder of candidate sampling and attacks.
+    /// The sentence encoder for candidate sampling and attacks.
     #[must_use]
     pub fn encoder(mut self, encoder: impl Encoder + 'static) -> Self {
         self.encoder = Some(Arc::new(encoder));
         self
     }
 
-    /// Candidates a trial.
+    /// Candidates per trial.
     #[must_use]
     pub fn k(self, k: usize) -> Self {
         self.set(|config| config.ks = vec![k])
     }
 
-    /// How candidate sets are drawn: below 0 diverse texts, 0 uniformly, above 0 similar texts.
+    /// How candidate sets are drawn: below 0 diverse texts, at 0 uniformly, above 0 similar texts.
     #[must_use]
     pub fn lambda(self, lambda: f64) -> Self {
         self.set(|config| config.lambdas = vec![lambda])
     }
 
-    /// The pairs of texts that are told apart.
+    /// The pairs of texts to tell apart.
     #[must_use]
     pub fn neighbours(self, neighbours: Neighbours) -> Self {
         self.set(|config| config.neighbours = neighbours)
@@ -210,19 +210,19 @@ impl Audit {
         self.set(|config| config.pairs = pairs)
     }
 
-    /// Trials of each cell.
+    /// Trials per cell.
     #[must_use]
     pub fn trials(self, trials: u64) -> Self {
         self.set(|config| config.trials = trials)
     }
 
-    /// Two-sided level: a bound exceeds the truth with probability α/2 at most.
+    /// Two-sided level: a bound exceeds the truth with probability at most α/2.
     #[must_use]
     pub fn alpha(self, alpha: f64) -> Self {
         self.set(|config| config.alpha = alpha)
     }
 
-    /// δ of the (ε, δ) that is bounded.
+    /// The δ of the (ε, δ) to bound.
     #[must_use]
     pub fn delta(self, delta: f64) -> Self {
         self.set(|config| config.delta = delta)
@@ -243,7 +243,7 @@ impl Audit {
         self.set(|config| config.until = until)
     }
 
-    /// Root of all randomness.
+    /// The root of all randomness.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         self.set(|config| config.seed = seed)
@@ -256,47 +256,47 @@ impl Audit {
         self
     }
 
-    /// Keeps the run in this new directory, where `teda report` finds it; else it is kept in memory and gone with
-    /// the report.
+    /// Keeps the run in this new directory, where `teda report` finds it. Without it, the run is kept in memory and
+    /// discarded with the report.
     #[must_use]
     pub fn out(mut self, directory: impl Into<PathBuf>) -> Self {
         self.out = Some(directory.into());
         self
     }
 
-    /// How large a data set and a text of it may be, where the usual limits are too narrow or too wide.
+    /// Maximum sizes of a data set and of each of its texts, where the default limits are too narrow or too wide.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.access.limits = limits;
         self
     }
 
-    /// A flag that ends the audit once it is set.
+    /// A flag that stops the audit once it is set.
     #[must_use]
     pub fn stop_flag(mut self, stop: Arc<AtomicBool>) -> Self {
         self.stop = stop;
         self
     }
 
-    /// Who is told how the audit goes on.
+    /// Receives progress.
     #[must_use]
     pub fn progress(mut self, progress: impl Progress + 'static) -> Self {
         self.progress = Arc::new(progress);
         self
     }
 
-    /// The threads to run on; rayon's own where none are given. They change no result.
+    /// Number of threads; rayon's default if not set. It does not change any result.
     #[must_use]
     pub fn pool(mut self, pool: Arc<ThreadPool>) -> Self {
         self.pool = Some(pool);
         self
     }
 
-    /// Makes the audit.
+    /// Runs the audit.
     ///
     /// # Errors
-    /// Usage, for a name or a combination that cannot be; failed, where a mechanism, an attack or a model fails, a
-    /// file cannot be written, or the flag was set before the last trial.
+    /// Usage, for an invalid name or combination; failed, if a mechanism, an attack or a model fails, a file cannot be
+    /// written, or the flag is set before the last trial.
     pub fn run(self) -> Result<Report> {
         match self.pool.clone() {
             Some(pool) => pool.install(|| self.run_here()),
@@ -304,10 +304,10 @@ impl Audit {
         }
     }
 
-    /// Loads and builds everything, and makes no trial: what simulations of many audits begin with.
+    /// Loads and builds everything without making any trial: the starting point for simulating many audits.
     ///
     /// # Errors
-    /// Usage, for a name or a combination that cannot be; failed, where a model cannot be loaded.
+    /// Usage, for an invalid name or combination; failed, if a model cannot be loaded.
     pub fn prepare(self) -> Result<Prepared> {
         let mut config = self.config?;
         config.validate()?;
@@ -340,7 +340,7 @@ impl Audit {
         let Some(out) = &out else {
             let Some(made) = prepared.in_memory(&control)? else {
                 return Err(Error::failed(
-                    "the audit was stopped before its last trial: nothing of it is kept",
+                    "the audit was stopped before its last trial: nothing was kept",
                 ));
             };
             return Ok(Report {
@@ -366,7 +366,7 @@ impl Audit {
     }
 }
 
-/// What came of an audit: a cell for each ε and attack, with its bound.
+/// The results of an audit: a cell for each ε and attack, with its bound.
 #[derive(Debug, Clone)]
 pub struct Report {
     directory: Option<PathBuf>,
@@ -375,10 +375,10 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report on the finished run in `directory`, from its stored rows.
+    /// A report on the finished run in `directory`, from its stored rows.
     ///
     /// # Errors
-    /// Usage, if there is none or it is not complete; failed, if its files are not those that it wrote.
+    /// Usage, if there is no run or it is not complete; failed, if its files are not those that the run wrote.
     pub fn open(directory: &Path) -> Result<Self> {
         let run = finished_run::open(directory)?;
         Ok(Self {
@@ -388,36 +388,36 @@ impl Report {
         })
     }
 
-    /// One a cell: its counts, its bound and what that says.
+    /// One entry per cell: its counts, its bound and what the bound says.
     #[must_use]
     pub fn cells(&self) -> &[Cell] {
         &self.cells
     }
 
-    /// What was said before the first trial, which `teda audit` says on standard error: what became of the data, which
-    /// attacks were left out and why. None of a report that was opened: runs do not keep them.
+    /// Notes from before the first trial, which `teda audit` prints on standard error: what became of the data, which
+    /// attacks were left out and why. Empty for a report made by [`Self::open`]: runs do not store their notes.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Where the run is kept, if it is.
+    /// Where the run is kept, if it was kept.
     #[must_use]
     pub fn directory(&self) -> Option<&Path> {
         self.directory.as_deref()
     }
 
-    /// The table that `teda audit` prints, after the notes.
+    /// The table that `teda audit` prints after the notes.
     #[must_use]
     pub fn table(&self) -> String {
         let notes = self.notes.iter().map(|note| format!("{note}\n"));
         notes.collect::<String>() + &table::render(&self.cells)
     }
 
-    /// The document `teda.audit/1` on one line.
+    /// The document `teda.audit/1` as one line.
     ///
     /// # Errors
-    /// Failed, where a number cannot be written.
+    /// Failed, if a number cannot be written.
     pub fn to_json(&self) -> Result<String> {
         let directory = self.directory.as_ref().map(|d| d.display().to_string());
         Document::new(directory, self.cells.clone()).to_line()
@@ -426,7 +426,7 @@ impl Report {
     /// Writes the cells as JSON, CSV and curves into a directory.
     ///
     /// # Errors
-    /// Failed, where a file cannot be written.
+    /// Failed, if a file cannot be written.
     pub fn write(&self, directory: &Path) -> Result<()> {
         std::fs::create_dir_all(directory)
             .map_err(|e| Error::failed(format!("{}: cannot create: {e}", directory.display())))?;

@@ -1,11 +1,12 @@
-//! Audits how private differentially private text rewriting really is.
+//! Audits how private differentially private text rewriting actually is.
 //!
-//! A mechanism claims that no two texts can be told apart by what it makes of them, up to a nominal ε. An audit tests
-//! the claim: it draws k candidate texts, has one of them rewritten in secret, and lets an attack guess which. From how
-//! often it is right over many trials follows a lower bound on ε, the *empirical* ε, which holds with a stated
-//! confidence. A bound above the claim refutes it; one below proves nothing, for a cleverer attack may find more.
+//! A mechanism claims that no two texts can be told apart from its output, up to a nominal ε. An audit tests the
+//! claim: it draws k candidate texts, has one of them rewritten in secret, and lets an attack guess which. How often
+//! the attack is right over many trials gives a lower bound on ε, the *empirical* ε, which holds with a stated
+//! confidence. A bound above the claim refutes it; a bound below it proves nothing, because a cleverer attack may find
+//! more.
 //!
-//! # An audit of your own mechanism
+//! # Auditing your own mechanism
 //! Anything that implements [`Mechanism`] can be audited. This one releases the text itself one time in four, and
 //! claims ε = 1:
 //!
@@ -41,22 +42,22 @@
 //! # }
 //! ```
 //!
-//! All coins come from [`Query::seed`]: the same audit gives the same numbers, whatever the threads.
+//! All randomness comes from [`Query::seed`]: the same audit gives the same numbers for any number of threads.
 //!
 //! # By name
-//! [`Audit::of`] takes what `teda list mechanisms` lists, or `exec:COMMAND`; [`Audit::attacks`] what `teda list
-//! attacks` lists; [`Audit::attack`] and [`Audit::learner`] bring your own.
+//! [`Audit::of`] takes any name from `teda list mechanisms`, or `exec:COMMAND`; [`Audit::attacks`] takes names from
+//! `teda list attacks`; [`Audit::attack`] and [`Audit::learner`] add your own.
 //!
-//! # What comes back
-//! [`Report::cells`] has one [`Cell`] for each ε and attack; [`Report::table`] prints them with what they mean;
-//! [`Report::write`] draws the curve. [`Audit::out`] keeps the run, with a row for every trial, where `teda report` and
-//! [`Report::open`] find it.
+//! # Results
+//! [`Report::cells`] has one [`Cell`] for each ε and attack; [`Report::table`] formats them with explanations;
+//! [`Report::write`] draws the curve. [`Audit::out`] keeps the run, with a row for every trial, where `teda report`
+//! and [`Report::open`] find it.
 //!
-//! # Rooms
+//! # Modules
 //! Data flows from [`audit`] (candidates, releases, guesses, counts) to [`report`] (bounds, verdicts, sentences,
-//! curves). The library prints nothing (but the progress of downloads, unless [`models::Access`] is quiet, as it is by
-//! default), ends nothing and keeps no state of its own: whoever calls it gives it a flag to stop by, somebody to tell
-//! how it goes on, and threads.
+//! curves). The library prints nothing (except the progress of downloads, unless [`models::Access`] is quiet, as it is
+//! by default), never ends the process and keeps no global state: the caller passes in a stop flag, a progress
+//! receiver and threads.
 
 pub mod audit;
 mod builder;

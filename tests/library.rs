@@ -159,7 +159,7 @@ fn a_run_with_an_attack_of_the_program_reads_back() {
     let said = String::from_utf8(elsewhere.stderr).unwrap();
     assert_eq!(elsewhere.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("that program alone can guess with it"),
+        said.contains("only that program can guess with it"),
         "{said}"
     );
 }

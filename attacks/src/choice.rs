@@ -1,4 +1,4 @@
-//! An attack as it is named, `embedding`, `learned:share=0.3,most=50000`, or as a program brings it.
+//! An attack as named by the user, such as `embedding` or `learned:share=0.3,most=50000`, or as supplied by a program.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,28 +19,28 @@ pub struct Choice {
 #[derive(Clone)]
 enum Maker {
     Registered(&'static Entry),
-    /// A program's own; nothing but its name, where a stored run names it.
+    /// A program's own; without the attack itself if it was named by a stored run.
     Own(Arc<str>, Option<Built>),
 }
 
-/// What stands before the name of a program's own attack where a stored run names it.
+/// Prefix of the name of a program's own attack where a stored run names it.
 const OWN: &str = "own:";
 
 /// An attack that is built.
 #[derive(Clone)]
 pub enum Built {
-    /// It scores from what it knows beforehand.
+    /// It scores using only what it knows beforehand.
     Scores(Arc<dyn Attack>),
     /// It learns from the first trials of a series.
     Learns(Arc<dyn Learner>),
 }
 
-/// How many trials an attack that learns learns from.
+/// How many trials a learning attack learns from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Training {
     /// This share of a series' trials, rounded up …
     share: f64,
-    /// … and at most so many.
+    /// … but at most this many.
     most: u64,
 }
 
@@ -49,11 +49,11 @@ const TRAINING: Training = Training {
     most: 50_000,
 };
 
-/// Trials that an attack needs to learn from at least.
+/// Fewest trials that an attack can learn from.
 const FEWEST: u64 = 200;
 
 impl Choice {
-    /// The attack that `text` names.
+    /// Parses the name of an attack, with options.
     ///
     /// # Errors
     /// Usage, for an unknown name or option, or a value out of range.
@@ -99,7 +99,7 @@ impl Choice {
         })
     }
 
-    /// What [`Self::parse`] reads back: its name, and whether it is a program's own.
+    /// The text that [`Self::parse`] reads back: its name, and whether it is a program's own.
     #[must_use]
     pub fn written(&self) -> String {
         match &self.maker {
@@ -108,7 +108,7 @@ impl Choice {
         }
     }
 
-    /// Whether it learns from the first trials of a series, and judges once all are there.
+    /// Whether it learns from the first trials of a series, and judges once all are made.
     #[must_use]
     pub fn learns(&self) -> bool {
         match &self.maker {
@@ -123,7 +123,7 @@ impl Choice {
         matches!(&self.maker, Maker::Registered(entry) if entry.likelihoods)
     }
 
-    /// Whether it needs a language model that judges.
+    /// Whether it needs a language model as a judge.
     #[must_use]
     pub fn needs_judge(&self) -> bool {
         matches!(&self.maker, Maker::Registered(entry) if entry.judge)
@@ -132,7 +132,7 @@ impl Choice {
     /// An instance.
     ///
     /// # Errors
-    /// Where the context lacks what it needs.
+    /// If the context lacks what it needs.
     pub fn build(&self, context: &Context) -> Result<Built> {
         Ok(match &self.maker {
             Maker::Registered(entry) => match entry.build {
@@ -141,13 +141,13 @@ impl Choice {
             },
             Maker::Own(name, attack) => attack.clone().ok_or_else(|| {
                 Error::usage(format!(
-                    "'{name}' is an attack of the program that made the run: that program alone can guess with it"
+                    "'{name}' is an attack of the program that made the run: only that program can guess with it"
                 ))
             })?,
         })
     }
 
-    /// The names in a list with commas between them, of which some stand between the options of one attack.
+    /// Splits a list of names at commas, except for commas between the options of one attack.
     #[must_use]
     pub fn split(list: &str) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
@@ -163,10 +163,10 @@ impl Choice {
         names
     }
 
-    /// Of a series of `trials`, the first so many that it learns from: none, where it does not learn.
+    /// How many of the first of `trials` trials of a series it learns from: 0 if it does not learn.
     ///
     /// # Errors
-    /// Usage, where they are too few to learn from, or none are left to judge.
+    /// Usage, if they are too few to learn from, or no trials are left to judge.
     pub fn learns_from(&self, trials: u64) -> Result<u64> {
         if !self.learns() {
             return Ok(0);
@@ -197,11 +197,11 @@ impl Training {
         match option.split_once('=') {
             Some(("share", value)) => match value.parse() {
                 Ok(share) if 0.0 < share && share < 1.0 => self.share = share,
-                _ => return wrong("a share lies between 0 and 1"),
+                _ => return wrong("a share must be between 0 and 1"),
             },
             Some(("most", value)) => match value.parse() {
                 Ok(most) if most >= FEWEST => self.most = most,
-                _ => return wrong("this is not such a number of trials"),
+                _ => return wrong("this is not a valid number of trials"),
             },
             _ => return wrong("unknown"),
         }
@@ -221,7 +221,7 @@ impl fmt::Debug for Choice {
     }
 }
 
-/// As it is named, without options that are the defaults.
+/// Its name, without options that have their default values.
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Training { share, most } = self.training;

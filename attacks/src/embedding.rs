@@ -5,8 +5,7 @@
 //! no access to the mechanism.
 //!
 //! # Definition
-//! score(v) = ⟨ψ(release), ψ(v)⟩, the cosine of unit-norm sentence vectors; 0 where either text has
-//! no known token.
+//! score(v) = ⟨ψ(release), ψ(v)⟩, the cosine of unit-norm sentence vectors; 0 if either text has no known token.
 //!
 //! # Source
 //! TeDA (arXiv 2603.22968), Section 3.1: the external embedding attack (there all-mpnet-base-v2).

@@ -1,4 +1,4 @@
-//! An attack's line in the registry, and what it is built from.
+//! An attack's entry in the registry, and what it is built from.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use crate::llm::Judge;
 /// What attacks are built from.
 #[derive(Clone)]
 pub struct Context {
-    /// The audit's texts, which candidates are among.
+    /// The audit's texts, from which candidates are drawn.
     pub texts: Arc<[String]>,
     /// The adversary's sentence encoder.
     pub encoder: Arc<dyn Encoder>,
     /// Its vectors of the audit's texts, `[texts × dimension]`, norm 1 or 0.
     pub vectors: Arc<Array2<f32>>,
-    /// The public token map: the pieces that texts are counted and compared by.
+    /// The public token map: the pieces by which texts are counted and compared.
     pub tokens: Arc<dyn TokenMap>,
-    /// The adversary's language model, where an attack of the run needs one.
+    /// The adversary's language model, if an attack of the run needs one.
     pub judge: Option<Judge>,
 }
 
-/// How an attack comes to its scores.
+/// How an attack obtains its scores.
 #[derive(Clone, Copy)]
 pub enum Build {
     /// From what it knows beforehand.
@@ -31,7 +31,7 @@ pub enum Build {
     Learns(fn(&Context) -> Result<Box<dyn Learner>>),
 }
 
-/// An attack's line in the registry.
+/// An attack's entry in the registry.
 pub struct Entry {
     /// Name on the command line.
     pub name: &'static str,
@@ -48,7 +48,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether it learns from the first trials of a series, and judges once all are there.
+    /// Whether it learns from the first trials of a series, and judges once all are made.
     #[must_use]
     pub fn learns(&self) -> bool {
         matches!(self.build, Build::Learns(_))

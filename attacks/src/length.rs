@@ -1,17 +1,17 @@
-//! `length`: guesses the candidate that is as long as the release.
+//! `length`: guesses the candidate whose length is nearest to the release's.
 //!
 //! # Threat model
-//! The adversary knows the candidate set and sees the release; it counts words, word pieces and characters, and has
-//! no access to the mechanism. It cannot see what the texts say: candidates of the same length are equal
-//! to it. Nor does it know whether a mechanism makes texts longer or shorter on the whole, which `learned` finds out.
+//! The adversary knows the candidate set and sees the release; it counts words, word pieces and characters, and has no
+//! access to the mechanism. It cannot see what the texts say: it does not distinguish candidates of the same length.
+//! Nor does it know whether a mechanism tends to make texts longer or shorter, which `learned` finds out.
 //!
 //! # Definition
 //! score(v) = −Σ |ln((n(v) + 1) / (n(release) + 1))| over n = words (runs without white space), pieces of the public
-//! token map, and characters (Unicode scalar values). Candidates whose three counts are the same have
-//! the same score, to the bit.
+//! token map, and characters (Unicode scalar values). Candidates with the same three counts have the same score, to
+//! the bit.
 //!
 //! # Source
-//! A control for what the length alone tells: ours.
+//! Our own: a control for what the length alone reveals.
 
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(scores[0], scores[2]);
         assert!(scores[1] > scores[3] && scores[3] > scores[0]);
         assert_eq!(score("n m", &[0, 1])[0], 0.0);
-        // Without a release the shortest is the nearest.
+        // Without a release the shortest candidate is the nearest.
         let empty = score("", &[1, 0]);
         assert!(empty[1] > empty[0] && empty.iter().all(|s| s.is_finite()));
     }

@@ -1,4 +1,4 @@
-//! `likelihood-ratio`: guesses the candidate under which the mechanism releases the text most probably.
+//! `likelihood-ratio`: guesses the candidate under which the mechanism is most likely to release the text.
 //!
 //! # Threat model
 //! White box: the adversary knows the candidate set, sees the release, and knows the mechanism with all its
@@ -6,19 +6,19 @@
 //! the mechanism's coins.
 //!
 //! # Definition
-//! score(v) = ln P(release | v), the mechanism's own (a probability, or a density with respect to one measure
-//! for all candidates). The margin of a guess is then the logarithm of the likelihood ratio. The secret
-//! is uniform over the candidates, so the highest score has the highest posterior probability: no other
-//! guess is right more often. Where the mechanism knows its likelihoods only nearly (`dp-prompt` with its twins, and
-//! `word-perturb`; their files say how) the guess is as good as they are, and what it proves is as sound.
+//! score(v) = ln P(release | v), according to the mechanism itself (a probability, or a density with respect to one
+//! measure for all candidates). The margin of a guess is then the logarithm of the likelihood ratio. The secret is
+//! uniform over the candidates, so the highest score has the highest posterior probability: no other guess is right
+//! more often. If the mechanism knows its likelihoods only approximately (`dp-prompt` with its twins, and
+//! `word-perturb`; their files say how), the guess is only as good as they are, but what it proves is just as sound.
 //!
 //! # Source
 //! Neyman & Pearson (1933) for two candidates; the rule of Bayes for more.
 //!
 //! # Errors
-//! A trial has no scores where the mechanism knows no likelihood, or where it states one that none can be: a NaN,
-//! +∞, or a release that was made and yet is impossible under every candidate, one of which was the
-//! secret. −∞ under some candidates is a score like any other.
+//! A trial has no scores if the mechanism knows no likelihood, or if it states an impossible one: a NaN, +∞, or a
+//! release that was made and yet is impossible under every candidate, one of which was the secret. −∞ under some
+//! candidates is a score like any other.
 
 use teda_core::{Answer, Attack, Observation, Result};
 
@@ -41,7 +41,7 @@ impl Attack for LikelihoodRatio {
     }
 }
 
-/// The log likelihoods, where they can be ones.
+/// The log likelihoods, if they are valid.
 fn scores(observation: &Observation<'_>) -> Answer<Vec<f64>> {
     let (scores, candidates) = (observation.log_likelihoods, observation.candidates.len());
     if scores.is_empty() {

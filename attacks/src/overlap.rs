@@ -1,21 +1,21 @@
-//! `overlap`: guesses the candidate that shares the most with the release, as a child would see it.
+//! `overlap`: guesses the candidate that shares the most with the release, at a plain glance.
 //!
 //! # Threat model
 //! The adversary knows the candidate set and the data set, and sees the release. It compares letters, and has no model
-//! and no access to the mechanism. It cannot see likeness of meaning in other words, nor length, case or
-//! punctuation: candidates that share nothing with the release are equal to it.
+//! and no access to the mechanism. It cannot see similar meaning in different words, nor length, case or punctuation:
+//! it does not distinguish candidates that share nothing with the release.
 //!
 //! # Definition
 //! score(v) = S(v) + G(v) + 2·[v copied] + ½·[first words equal] + ½·[last words equal].
-//! - S(v) = Σ idf(w) over the words that both have / Σ idf(w) over the words of the release, each word once and
-//!   in lower case, idf(w) = ln((N + 1)/(n + 1)) for a word of n of the N texts of the data set; 0 where
-//!   the sum below is.
+//! - S(v) = Σ idf(w) over the words that both have / Σ idf(w) over the words of the release, each word once and in
+//!   lower case, idf(w) = ln((N + 1)/(n + 1)) for a word in n of the N texts of the data set; 0 if the denominator is
+//!   0.
 //! - G(v): cosine of the counts of runs of three characters, in lower case.
-//! - v is copied where it stands in the release, or the release in it, without white space around either;
-//!   an empty release is copied by none.
+//! - v is copied if it occurs in the release, or the release in it, ignoring white space around either; no candidate
+//!   copies an empty release.
 //!
 //! # Source
-//! A control for what stands in plain sight: ours. idf: Spärck Jones (1972).
+//! Our own: a control for what is in plain sight. idf: Spärck Jones (1972).
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub const ENTRY: Entry = Entry {
     build: Build::Scores(|context: &Context| Ok(Box::new(Overlap::new(context)))),
 };
 
-/// Weights of what counts once.
+/// Weights of the terms that count once.
 const COPIED: f64 = 2.0;
 const END: f64 = 0.5;
 
@@ -42,7 +42,7 @@ struct Overlap {
     rarity: Rarity,
 }
 
-/// What is compared of a text.
+/// The properties of a text that are compared.
 struct Seen<'a> {
     text: &'a str,
     first: Option<u64>,

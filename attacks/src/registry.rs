@@ -1,11 +1,11 @@
-//! The attacks by name. Adding one is one file and one line in [`ALL`].
+//! The attacks by name. Adding one takes one file and one line in [`ALL`].
 
 use teda_core::{Error, Result};
 
 use crate::entry::Entry;
 use crate::{embedding, learned, length, likelihood_ratio, llm, overlap, random};
 
-/// Every attack, in the order in which they are listed.
+/// Every attack, in the order of listing.
 pub const ALL: &[&Entry] = &[
     &embedding::ENTRY,
     &length::ENTRY,
@@ -16,7 +16,7 @@ pub const ALL: &[&Entry] = &[
     &random::ENTRY,
 ];
 
-/// The entry called `name`.
+/// The entry with this name.
 ///
 /// # Errors
 /// Usage, listing the known names.

@@ -1,4 +1,4 @@
-//! A small world to attack in: tokens that are words, and a run's context over any texts.
+//! A small world to attack: tokens that are words, and a run's context over any texts.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::text::hash;
 const TOKENS: usize = 512;
 const DIMENSION: usize = 8;
 
-/// Every word is one of so many tokens, by its hash.
+/// Every word is one of this many tokens, by its hash.
 struct Toy {
     vectors: Array2<f32>,
     released: Vec<u32>,
@@ -71,7 +71,7 @@ impl Encoder for Toy {
     }
 }
 
-/// A run over `texts`.
+/// The context of a run over `texts`.
 pub(crate) fn context(texts: &[impl AsRef<str>]) -> Context {
     let toy = Arc::new(Toy::new());
     let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();

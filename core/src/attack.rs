@@ -1,4 +1,4 @@
-//! The trait behind which every adversary stands.
+//! The trait that every adversary implements.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,41 +11,41 @@ pub struct Observation<'a> {
     pub candidates: &'a [usize],
     /// The released text.
     pub release: &'a str,
-    /// ln P(release | candidate) under the mechanism itself, one a candidate, for an adversary that knows
-    /// it; empty where it is not known or not asked for.
+    /// ln P(release | candidate) under the mechanism itself, one per candidate, for an adversary that knows it; empty
+    /// if it is not known or not asked for.
     pub log_likelihoods: &'a [f64],
     /// The adversary's own coins.
     pub seed: Seed,
 }
 
-/// An adversary: scores each candidate, higher meaning likelier to be the source.
+/// An adversary: scores each candidate; a higher score means more likely to be the source.
 pub trait Attack: Send + Sync {
-    /// One row a trial, in order: the scores of its k candidates in theirs, or why there are none
-    /// (a judge whose answer cannot be read, a text beyond its window): that trial is guessed at
-    /// random and counted as failed. Row i depends on observation i alone. The guess is the highest
-    /// score, equal ones being split fairly by the caller. A NaN is an error of the attack.
+    /// One row per trial, in order: the scores of its k candidates in their order, or why there are none (a judge
+    /// whose answer cannot be read, a text beyond its window); such a trial is guessed at random and counted as
+    /// failed. Row i depends on observation i alone. The guess is the highest score; the caller splits ties fairly.
+    /// NaN is an error of the attack.
     ///
     /// # Errors
-    /// Where a model that the attack needs fails.
+    /// If a model that the attack needs fails.
     fn score(&self, batch: &[Observation<'_>]) -> Result<Vec<Answer<Vec<f64>>>>;
 }
 
-/// A trial whose secret is known, as an attack that learns is shown it.
+/// A trial whose secret is known, as shown to an attack that learns.
 #[derive(Debug, Clone, Copy)]
 pub struct Example<'a> {
-    /// What the adversary sees. A release that failed is an empty text: an outcome like any other.
+    /// What the adversary sees. A failed release is an empty text: an outcome like any other.
     pub observation: Observation<'a>,
-    /// The place of the secret among the candidates.
+    /// The position of the secret among the candidates.
     pub secret: usize,
 }
 
 /// An adversary that learns from some trials of a series before it judges the others.
 pub trait Learner: Send + Sync {
-    /// Learns from examples of one series, in the order of their trials, all with as many candidates. What is
-    /// learned depends on them alone, to the bit, whatever the threads.
+    /// Learns from examples of one series, in the order of their trials, all with the same number of candidates. What
+    /// is learned depends on them alone, to the bit, for any number of threads.
     ///
     /// # Errors
-    /// Where a model that the attack needs fails.
+    /// If a model that the attack needs fails.
     fn fit(&self, examples: &[Example<'_>]) -> Result<Fitted>;
 }
 
@@ -53,18 +53,18 @@ pub trait Learner: Send + Sync {
 pub struct Fitted {
     /// Judges trials that were not learned from: score(v) = ln P(v | release, candidates), calibrated.
     pub attack: Box<dyn Attack>,
-    /// The scores of each example by a model that was fitted without it, `[examples][k]`: those of the
-    /// final model are too good, so a threshold must not be chosen on them.
+    /// The scores of each example by a model that was fitted without it, `[examples][k]`: the final model's own scores
+    /// are too good, so a threshold must not be chosen on them.
     pub out_of_fold: Vec<Vec<f64>>,
-    /// What weighs most, the greatest first.
+    /// What weighs most, largest first.
     pub signs: Vec<Sign>,
 }
 
 /// Something that an attack learned to go by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sign {
-    /// In words, of a candidate and the release: "the release has as many words as the candidate".
+    /// A statement on a candidate and the release: "the release has as many words as the candidate".
     pub words: String,
-    /// Its weight in ln P for one standard deviation of the sign; above 0 where it speaks for the candidate.
+    /// Its weight in ln P per standard deviation of the sign; above 0 if it speaks for the candidate.
     pub weight: f64,
 }

@@ -25,7 +25,7 @@ impl ConfusionMatrix {
     /// A matrix without failures from its counts, `[secret × guess]` in row-major order.
     ///
     /// # Panics
-    /// If there are not k² counts.
+    /// If there are not exactly k² counts.
     #[must_use]
     pub fn from_counts(k: usize, counts: Vec<u64>) -> Self {
         assert_eq!(counts.len(), k * k, "a matrix over {k} candidates");
@@ -43,7 +43,7 @@ impl ConfusionMatrix {
         self.record_times(secret, guess, failure, 1);
     }
 
-    /// Counts as many trials that are the same.
+    /// Counts this many identical trials.
     ///
     /// # Panics
     /// If an index is not below k.
@@ -67,7 +67,7 @@ impl ConfusionMatrix {
         self.k
     }
 
-    /// All trials.
+    /// Number of trials.
     #[must_use]
     pub fn trials(&self) -> u64 {
         self.counts.iter().sum()
@@ -79,13 +79,13 @@ impl ConfusionMatrix {
         (0..self.k).map(|i| self.count(i, i)).sum()
     }
 
-    /// Trials without a release or without scores, each decided by a random guess and part of all counts.
+    /// Trials without a release or without scores; each is decided by a random guess and included in all counts.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.failed.iter().sum()
     }
 
-    /// Those of them that failed for this cause.
+    /// Trials that failed for this cause.
     #[must_use]
     pub fn failed_by(&self, cause: Cause) -> u64 {
         self.failed[cause as usize]

@@ -1,4 +1,4 @@
-//! Digests as text.
+//! Digests in text form.
 
 /// Bytes in lower-case hexadecimal.
 #[must_use]

@@ -1,17 +1,17 @@
 //! Dot products of one vector with many rows of a matrix.
 //!
 //! # How it runs
-//! Elements i, i + 8, i + 16, … of a product are summed in lane i; the lanes are added up in pairs of i and
-//! i + 4, then what is left over at the end. That is the order of ndarray's `dot`, and the bits are the same as
-//! its bits. Several rows run side by side on the processor's widest vectors; the operations are the
-//! same on all.
+//! Elements i, i + 8, i + 16, … of a product are summed in lane i. The lanes are added up in pairs of i and i + 4,
+//! then the remaining elements at the end. That is the order of ndarray's `dot`, and the results are equal bit for
+//! bit. Several rows run side by side on the processor's widest vectors; the operations are the same on every
+//! processor.
 
 use ndarray::{ArrayView1, ArrayView2};
 use pulp::{Arch, Simd, WithSimd};
 
 /// Partial sums of a product.
 const LANES: usize = 8;
-/// Rows side by side.
+/// Rows computed side by side.
 const ROWS: usize = 4;
 
 /// ⟨row, `vector`⟩ of each of these `rows` of the `matrix`, bit for bit what ndarray's `dot` gives.

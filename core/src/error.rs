@@ -1,17 +1,17 @@
-//! The two ways in which something of teda's can go wrong: asked wrongly, or failed while running.
+//! The two kinds of errors in teda: an invalid request, or a failure while running.
 
 use crate::plain::{listed, shown};
 
-/// Bytes of the longest names that are compared to find the closest: the work grows with their product.
+/// Longest names, in bytes, that are compared to find the closest: the work grows with the product of the lengths.
 const COMPARED: usize = 1000;
 
 /// What went wrong, with the offending value, where it was and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The request itself cannot be met: a wrong name, value, file format or combination (exit 2).
+    /// The request itself is invalid: a wrong name, value, file format or combination (exit 2).
     #[error("{0}")]
     Usage(String),
-    /// The request was fine, and meeting it failed: a full disk, a broken file, a dead server (exit 1).
+    /// The request was valid but failed: a full disk, a broken file, a dead server (exit 1).
     #[error("{0}")]
     Failed(String),
 }
@@ -27,7 +27,7 @@ impl Error {
         Self::Failed(message.into())
     }
 
-    /// The same kind of error with what `change` makes of its message.
+    /// The same kind of error with its message transformed by `change`.
     #[must_use]
     pub fn map(self, change: impl FnOnce(&str) -> String) -> Self {
         match self {
@@ -36,18 +36,18 @@ impl Error {
         }
     }
 
-    /// The same kind of error with `context: ` before its message.
+    /// The same kind of error with `context: ` prepended to its message.
     #[must_use]
     pub fn context(self, context: impl std::fmt::Display) -> Self {
         self.map(|message| format!("{context}: {message}"))
     }
 
-    /// An unknown name: says the closest known one, if any is close, and lists them all.
+    /// An unknown name: suggests the closest known one, if any is close, and lists them all.
     pub fn unknown(kind: &str, name: &str, known: &[&str]) -> Self {
         Self::not_among(kind, name, known, &known.join(", "))
     }
 
-    /// The same where a file brings the known names: as many as it likes, and of any length.
+    /// Like [`Self::unknown`], for known names that come from a file: any number of them, of any length.
     pub fn unknown_in_file(kind: &str, name: &str, known: &[&str]) -> Self {
         Self::not_among(kind, name, known, &listed(known))
     }

@@ -1,4 +1,4 @@
-//! Why one query, or one trial, has no answer: for whose sake, and in words.
+//! Why one query, or one trial, has no answer: whose failure it was, and the reason in words.
 
 use std::fmt;
 
@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// The mechanism's own: a program that crashes on this text or refuses it, a model that has no room for
-    /// it, an empty release. It is an outcome of the mechanism, and an adversary may learn from it.
+    /// The mechanism's own: a program that crashes on this text or refuses it, a model whose window it exceeds, an
+    /// empty release. It is an outcome of the mechanism, and an adversary may learn from it.
     Mechanism,
-    /// That of the way there: a time-out, a server that is not there, fails or is too busy, after all tries.
-    /// It says nothing about the mechanism.
+    /// A failure on the way: a time-out, or a server that is missing, fails or is too busy, after all retries. It says
+    /// nothing about the mechanism.
     Transport,
     /// The attack's: a judge whose answer cannot be read, a release beyond its window.
     Attack,
 }
 
 impl Cause {
-    /// All of them.
+    /// All causes.
     pub const ALL: [Self; 3] = [Self::Mechanism, Self::Transport, Self::Attack];
 
     /// Its name in stored rows and results.
@@ -32,7 +32,7 @@ impl Cause {
         }
     }
 
-    /// The cause called `name`, if there is one.
+    /// The cause with this name, if there is one.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|cause| cause.name() == name)
@@ -49,7 +49,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// One on the way to a model or a program.
+    /// A failure on the way to a model or a program.
     #[must_use]
     pub fn transport(reason: impl Into<String>) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Failure {
         }
     }
 
-    /// The same where an attack asked: what is no transport's is the attack's.
+    /// The same failure when an attack asked: unless it is a transport failure, it counts as the attack's.
     #[must_use]
     pub fn of_attack(self) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl Failure {
         }
     }
 
-    /// The same with other words.
+    /// The same failure with its reason replaced.
     #[must_use]
     pub fn map(self, words: impl FnOnce(String) -> String) -> Self {
         Self {
@@ -80,7 +80,7 @@ impl Failure {
     }
 }
 
-/// A failure of what was asked itself, which to an audit is the mechanism's.
+/// A failure of whatever was asked, which to an audit is the mechanism's.
 impl From<String> for Failure {
     fn from(reason: String) -> Self {
         Self {

@@ -1,9 +1,9 @@
 //! What a mechanism claims, and what that claim means between the texts of an audit.
 //!
 //! # Definition
-//! M is (ε, δ)-DP under a neighbour relation if P[M(x) ∈ S] ≤ e^ε P[M(x′) ∈ S] + δ for all
-//! neighbours x, x′ and all S. A published ε may be per text, per generated token or per triple,
-//! and for one relation or another, so two of them cannot be compared as they stand.
+//! M is (ε, δ)-DP under a neighbour relation if P[M(x) ∈ S] ≤ e^ε P[M(x′) ∈ S] + δ for all neighbours x, x′ and all S.
+//! A published ε may be per text, per generated token or per triple, and for one relation or another, so two of them
+//! cannot be compared directly.
 //!
 //! # Source
 //! Basic composition: Dwork & Roth (2014), Theorem 3.16. Group privacy: ibid., Theorem 2.2; its δ for
@@ -37,7 +37,7 @@ impl Unit {
     }
 }
 
-/// Which pairs of texts a claim (or an audit) speaks of.
+/// Which pairs of texts a claim (or an audit) is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Neighbours {
@@ -77,9 +77,9 @@ impl fmt::Display for Neighbours {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// Follows from the mechanism as implemented here; the derivation stands in its file.
+    /// Follows from the mechanism as implemented here; the derivation is in its file.
     Proven,
-    /// Said by the paper (or, for a broken control, by its label); not proven here.
+    /// Stated by the paper (or, for a broken control, by its label); not proven here.
     Claimed,
 }
 
@@ -103,8 +103,7 @@ pub struct Privacy {
     pub delta: f64,
 }
 
-/// The least and the greatest number of units (tokens, triples) among the texts of an audit, as
-/// the mechanism counts them.
+/// The smallest and the largest number of units (tokens, triples) in a text of an audit, as the mechanism counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lengths {
     /// Units of the shortest text.
@@ -122,14 +121,14 @@ pub struct Guarantee {
     pub delta: f64,
     /// What one ε is spent on.
     pub unit: Unit,
-    /// The pairs of texts it speaks of.
+    /// The pairs of texts it is about.
     pub neighbours: Neighbours,
     /// How it is backed.
     pub basis: Basis,
 }
 
 impl Guarantee {
-    /// What somebody says of a mechanism: ε between any two texts, and δ = 0.
+    /// A claim by the user about a mechanism: ε between any two texts, and δ = 0.
     #[must_use]
     pub fn claimed(epsilon: f64) -> Self {
         Self {
@@ -141,7 +140,7 @@ impl Guarantee {
         }
     }
 
-    /// The claim between whole texts under `neighbours`, or `None` where nothing follows.
+    /// The claim between whole texts under `neighbours`, or `None` if nothing follows.
     ///
     /// With n = `lengths.longest` units, a per-unit claim composes to (nε, nδ). A one-token claim
     /// extends to any two texts only if all of them have the same number n of tokens: then they

@@ -1,28 +1,28 @@
-//! Draws by inversion from the same weights again and again, without keeping the weights.
+//! Repeated draws by inversion from the same weights, without storing the weights.
 //!
 //! # Definition
-//! [`Stream::softmax`] walks along the weights w_k = exp(l_k − max l): it takes each from r_0 = U·Σw until what
-//! remains is less than the next, and that one is drawn. [`Inversion::draw`] gives the same index from the
-//! same number of the stream, bit for bit. It keeps the sums in front of every [`BLOCK`] weights and where
-//! the heaviest weights lie, and so computes the weights of one block at most.
+//! [`Stream::softmax`] walks along the weights w_k = exp(l_k − max l): it subtracts each from r_0 = U·Σw until the
+//! remainder is less than the next weight, and draws that index. [`Inversion::draw`] gives the same index from the
+//! same number of the stream, bit for bit. It stores the sums before every [`BLOCK`] weights and the positions of the
+//! heaviest weights, and so computes the weights of at most one block.
 //!
 //! # Why the index is the same
 //! Let u = 2⁻⁵³, n the number of weights, T their sum as computed and S_k the exact sum of the first k.
 //! - r_0 = U·T up to rounding by uT. Each further step rounds by at most uT, since r never grows.
 //!   So r_k = U·T − S_k up to (n + 1)uT.
-//! - The sums c_k that are kept are those of the walk that computed T. They differ from S_k by at most nuT.
+//! - The sums c_k that are stored are those of the walk that computed T. They differ from S_k by at most nuT.
 //! - Let t = U·T as computed, and E = 4(n + 8)uT, which exceeds all of these errors together, those of c ± E
 //!   included. If c_k + E ≤ t < c_{k+1} − E, then r_j ≥ S_k − S_j ≥ w_j for every j < k, and r_k < w_k:
 //!   the walk stops at k, and not before.
 //!
-//! Where t is closer than E to a sum, nothing is concluded, and the walk itself decides. With 30,000 weights
-//! E is 10⁻¹¹·T, so this happens less than once in a million draws.
+//! If t is closer than E to a sum, nothing is concluded, and the walk itself decides. With 30,000 weights E is
+//! 10⁻¹¹·T, so this happens less than once in a million draws.
 
 use crate::Stream;
 
-/// Weights between two sums that are kept.
+/// Weights between two stored sums.
 const BLOCK: usize = 64;
-/// A weight is heavy where it is at least this share of the sum, so that no more than 16 are.
+/// A weight is heavy if it is at least this share of the sum, so that there are at most 16.
 const HEAVY: f64 = 1.0 / 16.0;
 
 /// The sums of one distribution.
@@ -36,11 +36,11 @@ pub struct Inversion {
     total: f64,
     /// c_k for every k that is a multiple of [`BLOCK`].
     before: Box<[f64]>,
-    /// The heavy weights, the heaviest first.
+    /// The heavy weights, heaviest first.
     heavy: Box<[Heavy]>,
 }
 
-/// Where the walk stops at `index` for certain: from `low` on and below `high`.
+/// The range in which the walk certainly stops at `index`: at or above `low` and below `high`.
 #[derive(Debug, Clone, Copy)]
 struct Heavy {
     low: f64,
@@ -49,7 +49,7 @@ struct Heavy {
 }
 
 impl Inversion {
-    /// Of these log weights, which are overwritten.
+    /// The sums of these log weights, which are overwritten.
     ///
     /// # Panics
     /// If no weight is above −∞, or one is NaN or +∞.
@@ -84,21 +84,21 @@ impl Inversion {
         }
     }
 
-    /// Bytes that the sums of `count` weights take at most.
+    /// Most bytes that the sums of `count` weights take.
     #[must_use]
     pub const fn bytes(count: usize) -> usize {
         let heavy = (1.0 / HEAVY) as usize * size_of::<Heavy>();
         size_of::<Self>() + count.div_ceil(BLOCK) * size_of::<f64>() + heavy
     }
 
-    /// ln Σ exp(l): the weights' sum, added up in their order.
+    /// ln Σ exp(l): the sum of the weights, added up in their order.
     #[must_use]
     pub fn ln_total(&self) -> f64 {
         self.highest + self.total.ln()
     }
 
-    /// The index that [`Stream::softmax`] draws from the same stream, where `log_weight` gives what
-    /// [`Inversion::new`] was given.
+    /// The index that [`Stream::softmax`] draws from the same stream, if `log_weight` returns what [`Inversion::new`]
+    /// was given.
     pub fn draw(&self, stream: &mut Stream, log_weight: impl Fn(usize) -> f64) -> usize {
         let target = stream.uniform() * self.total;
         let found = self.among_heavy(target);
@@ -110,13 +110,13 @@ impl Inversion {
         })
     }
 
-    /// The heavy weight at `target`, where that is certain.
+    /// The heavy weight at `target`, if that is certain.
     fn among_heavy(&self, target: f64) -> Option<usize> {
         let at = |heavy: &&Heavy| heavy.low <= target && target < heavy.high;
         self.heavy.iter().find(at).map(|heavy| heavy.index)
     }
 
-    /// The weight at `target`, where that is certain.
+    /// The weight at `target`, if that is certain.
     fn in_block(&self, target: f64, log_weight: &impl Fn(usize) -> f64) -> Option<usize> {
         let margin = margin(self.count, self.total);
         let block = self.before.partition_point(|sum| *sum <= target) - 1;
@@ -134,12 +134,12 @@ impl Inversion {
     }
 }
 
-/// Twice what the errors of all sums and steps come to, for `count` weights of sum `total`.
+/// Twice the total error of all sums and steps, for `count` weights with sum `total`.
 fn margin(count: usize, total: f64) -> f64 {
     4.0 * (count as f64 + 8.0) * (f64::EPSILON / 2.0) * total
 }
 
-/// Turns log weights into weights relative to the highest; gives it, and the sum of the weights.
+/// Turns log weights into weights relative to the highest. Returns the highest log weight and the sum of the weights.
 ///
 /// # Panics
 /// If no weight is above −∞, or one is NaN or +∞.
@@ -162,7 +162,7 @@ pub(crate) fn weigh(log_weights: &mut [f64]) -> (f64, f64) {
     (highest, total)
 }
 
-/// Where the walk along the weights stops, of which `remaining` is taken.
+/// Where the walk along the weights stops, starting from `remaining`.
 pub(crate) fn walk(weights: &[f64], mut remaining: f64) -> usize {
     let mut last = 0;
     for (index, weight) in weights.iter().enumerate() {
@@ -178,7 +178,7 @@ pub(crate) fn walk(weights: &[f64], mut remaining: f64) -> usize {
     last
 }
 
-/// exp(x) for x ≤ 0, spared where it underflows to 0 (below −745.2 in double precision).
+/// exp(x) for x ≤ 0, skipped where it underflows to 0 (below −745.2 in double precision).
 fn relative(x: f64) -> f64 {
     if x < -746.0 { 0.0 } else { x.exp() }
 }
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
     use crate::Seed;
 
-    /// Log weights of utilities in [0, 1] as a vocabulary has them: many small ones, few great ones.
+    /// Log weights of utilities in [0, 1], typical of a vocabulary: many small ones, few large ones.
     fn log_weights(count: usize, epsilon: f64) -> Vec<f64> {
         let mut stream = Seed::root(5).at(count as u64).stream();
         (0..count)
@@ -224,7 +224,7 @@ mod tests {
         assert_same(&impossible, 300);
     }
 
-    /// Where sums are met to the bit or nearly, and at the ends.
+    /// Where sums are hit to the bit or nearly, and at the ends.
     #[test]
     fn targets_at_the_sums_are_left_to_the_walk() {
         for epsilon in [0.0, 20.0, 100.0] {
@@ -239,7 +239,7 @@ mod tests {
                 let bits = f64::to_bits(sum);
                 for target in [bits - 1_000, bits - 1, bits, bits + 1, bits + 1_000] {
                     let target = f64::from_bits(target);
-                    // U < 1: above that nothing is asked.
+                    // U < 1: nothing is needed above that.
                     if target >= total {
                         continue;
                     }

@@ -1,5 +1,5 @@
-//! The vocabulary of an audit: seeds, guarantees, candidate sampling, estimators and the traits
-//! behind which every mechanism, attack and model stands.
+//! The vocabulary of an audit: seeds, guarantees, candidate sampling, estimators and the traits that every mechanism,
+//! attack and model implements.
 //!
 //! Nothing here reads a file, prints or holds a model. Data flows one way:
 //! texts → candidate set and secret → release → scores → guess → matrix → bound → verdict.

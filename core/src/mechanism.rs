@@ -1,8 +1,8 @@
-//! The trait behind which every rewriting mechanism stands.
+//! The trait that every rewriting mechanism implements.
 
 use crate::{Answer, Beyond, Failure, Guarantee, Result, Seed, Stream};
 
-/// One text to rewrite, with the random stream that belongs to this trial's mechanism alone.
+/// One text to rewrite, with the random stream reserved for this trial's mechanism.
 #[derive(Debug, Clone, Copy)]
 pub struct Query<'a> {
     /// The private text.
@@ -11,15 +11,15 @@ pub struct Query<'a> {
     pub seed: Seed,
 }
 
-/// What a mechanism lets out.
+/// What a mechanism releases.
 ///
-/// An empty text is a legal release (⊥): the adversary sees that nothing came and guesses at random.
+/// An empty text is a legal release (⊥): the adversary sees that nothing was released and guesses at random.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Release {
     /// The rewritten text.
     pub text: String,
-    /// Why there is no text, where the mechanism failed on this query. A failure is an outcome of
-    /// the mechanism like any other: it is counted, never dropped.
+    /// Why there is no text, if the mechanism failed on this query. A failure is an outcome of the mechanism like any
+    /// other: it is counted, never dropped.
     pub failure: Option<Failure>,
 }
 
@@ -33,7 +33,7 @@ impl Release {
         }
     }
 
-    /// No release, for this reason; a mere text is a failure of the mechanism's own.
+    /// No release, for this reason; a plain string counts as the mechanism's own failure.
     #[must_use]
     pub fn failed(reason: impl Into<Failure>) -> Self {
         Self {
@@ -45,17 +45,16 @@ impl Release {
 
 /// A mechanism that knows the probability of its releases.
 pub trait Likelihood: Send + Sync {
-    /// ln P(release | text) for each pair (release, text): the natural logarithm of a probability, or of a
-    /// density with respect to one measure for all texts; −∞ where the release is impossible. Row i
-    /// depends on pair i alone.
+    /// ln P(release | text) for each pair (release, text): the natural logarithm of a probability, or of a density
+    /// with respect to one measure for all texts; −∞ if the release is impossible. Row i depends on pair i alone.
     ///
     /// # Errors
-    /// Where a model that the mechanism needs fails.
+    /// If a model that the mechanism needs fails.
     fn log_likelihood(&self, pairs: &[(&str, &str)]) -> Result<Vec<Answer<f64>>>;
 
-    /// Whether this is exactly what [`Mechanism::rewrite`] draws from. An attack may go by anything: its guess
-    /// is only a guess, so the bound from guesses holds for likelihoods that are merely near. A bound
-    /// that reads the probabilities themselves needs exact ones.
+    /// Whether this is exactly the distribution that [`Mechanism::rewrite`] draws from. An attack may use anything:
+    /// its guess is only a guess, so the bound from guesses also holds for approximate likelihoods. A bound that reads
+    /// the probabilities themselves needs exact ones.
     fn is_exact(&self) -> bool {
         true
     }
@@ -63,38 +62,38 @@ pub trait Likelihood: Send + Sync {
 
 /// A mechanism that releases one of the texts that it is defined on: text i is category i.
 pub trait Categorical: Send + Sync {
-    /// The released category for a text's own. It is the one that [`Mechanism::rewrite`] releases with the same
-    /// stream.
+    /// The released category for a text's own category. It is the one that [`Mechanism::rewrite`] releases with the
+    /// same stream.
     fn respond(&self, category: usize, stream: &mut Stream) -> usize;
 }
 
 /// A text rewriting mechanism at one setting of its parameters.
 pub trait Mechanism: Send + Sync {
-    /// The claim of this instance, `None` where it makes none.
+    /// The claim of this instance; `None` if it makes none.
     fn guarantee(&self) -> Option<Guarantee>;
 
-    /// Number of units (tokens, triples) of `text` as this mechanism counts them, where its claim
-    /// composes over them; `None` where it does not.
+    /// Number of units (tokens, triples) of `text` as this mechanism counts them, if its claim composes over them;
+    /// `None` otherwise.
     fn units(&self, _text: &str) -> Option<u64> {
         None
     }
 
-    /// Those of `texts` whose releases will fail because the mechanism's model has no room for them; none where
-    /// it has, or where that is not known.
+    /// Those of `texts` whose releases will fail because they exceed the window of the mechanism's model; `None` if
+    /// there are none, or if that is not known.
     ///
     /// # Errors
-    /// Where the model's tokenizer fails.
+    /// If the model's tokenizer fails.
     fn beyond_window(&self, _texts: &[&str]) -> Result<Option<Beyond>> {
         Ok(None)
     }
 
-    /// Whether between any two texts it is exactly a Gaussian mechanism: one shift of normal noise, so that its
-    /// trade-off curve is a Gaussian's (μ-GDP).
+    /// Whether it is exactly a Gaussian mechanism between any two texts: a single shift of normal noise, so that its
+    /// trade-off curve is that of a Gaussian (μ-GDP).
     fn is_gaussian(&self) -> bool {
         false
     }
 
-    /// What tells how likely a release is under a text, where the mechanism knows it.
+    /// The likelihood of releases, if the mechanism knows it.
     fn likelihood(&self) -> Option<&dyn Likelihood> {
         None
     }
@@ -104,11 +103,11 @@ pub trait Mechanism: Send + Sync {
         None
     }
 
-    /// Rewrites a batch: one release a query, in order; release i depends on query i alone, so the
-    /// result is the same in any batch.
+    /// Rewrites a batch: one release per query, in order; release i depends on query i alone, so the result is the
+    /// same in any batch.
     ///
     /// # Errors
-    /// Only where the whole batch cannot be answered (a model that does not load, a text that
-    /// cannot be an input). What fails for one text alone is a [`Release`] with a failure.
+    /// Only if the whole batch cannot be answered (a model that does not load, an invalid input text). What fails for
+    /// a single text is a [`Release`] with a failure.
     fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>>;
 }

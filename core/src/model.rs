@@ -1,4 +1,4 @@
-//! The traits behind which models stand, so that mechanisms and attacks know none by name.
+//! The traits that models implement, so that mechanisms and attacks do not depend on particular models.
 
 use ndarray::{Array2, ArrayView2};
 
@@ -10,17 +10,17 @@ pub trait Encoder: Send + Sync {
     /// any known token. Row i depends on text i alone.
     ///
     /// # Errors
-    /// Where the model fails.
+    /// If the model fails.
     fn encode(&self, texts: &[&str]) -> Result<Array2<f32>>;
 
-    /// Length of a sentence vector.
+    /// Dimension of a sentence vector.
     fn dimension(&self) -> usize;
 }
 
 /// A public vocabulary V with an embedding of every token: what word-level mechanisms draw from.
 pub trait TokenMap: Send + Sync {
-    /// The tokens of `text`, as row numbers of [`TokenMap::vectors`]. Every text has a defined
-    /// result; characters outside the vocabulary become the unknown token.
+    /// The tokens of `text`, as row indices of [`TokenMap::vectors`]. Every text has a defined result; characters
+    /// outside the vocabulary become the unknown token.
     fn tokenize(&self, text: &str) -> Vec<u32>;
 
     /// The text that `tokens` stand for.
@@ -33,15 +33,15 @@ pub trait TokenMap: Send + Sync {
     fn released(&self) -> &[u32];
 }
 
-/// What came of one query of a batch, or why nothing did. One query's failure is its own: it never
-/// fails the batch.
+/// The answer to one query of a batch, or why there is none. A query's failure affects only itself: it never fails the
+/// batch.
 pub type Answer<T> = std::result::Result<T, Failure>;
 
-/// Answers that belong together, in `groups` groups of the same size: a group is answered if all of its
-/// members are, and else has the first of their reasons.
+/// Groups answers that belong together into `groups` groups of equal size: a group is answered if all of its members
+/// are; otherwise it has the first of their failures.
 ///
 /// # Panics
-/// If the answers cannot be divided so.
+/// If the answers cannot be divided evenly.
 #[must_use]
 pub fn grouped<T>(answers: Vec<Answer<T>>, groups: usize) -> Vec<Answer<Vec<T>>> {
     assert!(
@@ -53,14 +53,14 @@ pub fn grouped<T>(answers: Vec<Answer<T>>, groups: usize) -> Vec<Answer<Vec<T>>>
     let mut answers = answers.into_iter();
     (0..groups)
         .map(|_| {
-            // Taken before they are looked at: what follows a failure is not the next group's.
+            // Taken before they are inspected: what follows a failure must not slip into the next group.
             let group: Vec<Answer<T>> = answers.by_ref().take(each).collect();
             group.into_iter().collect()
         })
         .collect()
 }
 
-/// What a language model is asked: an instruction with a place for the text.
+/// A prompt for a language model: an instruction with a place for the text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Prompt {
     before: String,
@@ -68,7 +68,7 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    /// The prompt whose text stands at the `{}` of `template`; at its end without one.
+    /// A prompt with its text in place of the `{}` in `template`, or at the end if there is no `{}`.
     #[must_use]
     pub fn new(template: &str) -> Self {
         let (before, after) = template.split_once("{}").unwrap_or((template, ""));
@@ -78,13 +78,13 @@ impl Prompt {
         }
     }
 
-    /// What stands before the text: the same for every text, so that a model computes it once.
+    /// The part before the text: the same for every text, so that a model computes it once.
     #[must_use]
     pub fn before(&self) -> &str {
         &self.before
     }
 
-    /// What stands after the text.
+    /// The part after the text.
     #[must_use]
     pub fn after(&self) -> &str {
         &self.after
@@ -102,16 +102,16 @@ impl Prompt {
 pub struct Sampling {
     /// Divides the logits; > 0.
     pub temperature: f64,
-    /// Tokens of an answer at most, as the generator counts them.
+    /// Most tokens in an answer, as the generator counts them.
     pub max_new_tokens: usize,
 }
 
-/// Stands in a text for a word that a rewriter is to find: see [`TextGenerator::complete`].
+/// Placeholder in a text for a word that a rewriter is to fill in: see [`TextGenerator::complete`].
 pub const MASK: &str = "[MASK]";
 
 impl Sampling {
     /// # Errors
-    /// Usage, where the temperature is not a finite number above 0.
+    /// Usage, if the temperature is not a finite number above 0.
     pub fn check(self) -> Result<()> {
         let temperature = self.temperature;
         if temperature > 0.0 && temperature.is_finite() {
@@ -123,23 +123,23 @@ impl Sampling {
     }
 }
 
-/// Texts for which a model has no room.
+/// Texts that exceed a model's window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Beyond {
-    /// How many they are.
+    /// Number of texts.
     pub texts: usize,
-    /// Tokens that the model has room for, those of its answer included where it has one window for both.
+    /// The model's window in tokens, including those of its answer if both share one window.
     pub window: usize,
 }
 
-/// A black-box rewriter: text in, text out. What it sees, it may reveal.
+/// A black-box rewriter: text in, text out. It may reveal whatever it sees.
 pub trait TextGenerator: Send + Sync {
-    /// `n` answers to `prompt` filled with each query's text, `[queries][n]`. Row i depends on
-    /// query i alone. A generator that follows no instructions rewrites the text as it always does,
-    /// except that one that fills in words fills in those that the text marks by [`MASK`], and only those.
+    /// `n` answers to `prompt` filled with each query's text, `[queries][n]`. Row i depends on query i alone. A
+    /// generator that does not follow instructions rewrites the text as it always does, except that one that fills in
+    /// words fills in exactly those that the text marks by [`MASK`].
     ///
     /// # Errors
-    /// Where no query can be answered (a model that fails, a server that is not there).
+    /// If no query can be answered (a model that fails, a server that is missing).
     fn complete(
         &self,
         prompt: &Prompt,
@@ -148,11 +148,11 @@ pub trait TextGenerator: Send + Sync {
         sampling: Sampling,
     ) -> Result<Vec<Answer<Vec<String>>>>;
 
-    /// Those of `texts` that cannot be answered because they are too long; none where that is not known, as of a
-    /// server, or where there is no such limit.
+    /// Those of `texts` that cannot be answered because they are too long; `None` if that is not known, as for a
+    /// server, or if there is no such limit.
     ///
     /// # Errors
-    /// Where the tokenizer fails.
+    /// If the tokenizer fails.
     fn beyond_window(
         &self,
         _prompt: &Prompt,
@@ -175,14 +175,14 @@ pub enum MaxNewTokens {
 /// One text to continue from.
 #[derive(Debug, Clone, Copy)]
 pub struct Sequence<'a> {
-    /// Stands in the prompt.
+    /// The text that fills the prompt.
     pub text: &'a str,
     /// The root of this sequence's coins.
     pub seed: Seed,
-    /// Where it stops if the model does not stop by itself.
+    /// Where it stops unless the model ends first.
     pub max_new_tokens: MaxNewTokens,
-    /// Words that it must not write: no choice sees a token that would complete one of them, as the
-    /// model's tokenizer spells them, in lower case or with a capital.
+    /// Words that it must not write: no choice sees a token that would complete one of them, as the model's tokenizer
+    /// spells them, in lower case or capitalised.
     pub banned: &'a [String],
 }
 
@@ -191,48 +191,47 @@ pub struct Sequence<'a> {
 pub struct Generated {
     /// Its text, without special tokens.
     pub text: String,
-    /// Tokens chosen, the one that ended it included.
+    /// Tokens chosen, including the one that ended it.
     pub tokens: Vec<u32>,
 }
 
-/// Picks the next token of one sequence from its logits `[vocabulary]`, which it may overwrite. What
-/// makes a mechanism private (clipping, temperature, the distribution drawn from) stands in here,
-/// in the mechanism's own file.
+/// Picks the next token of one sequence from its logits `[vocabulary]`, which it may overwrite. What makes a mechanism
+/// private (clipping, temperature, the distribution drawn from) is implemented here, in the mechanism's own file.
 pub type Choose<'a> = dyn Fn(&mut [f32], &mut Stream) -> u32 + Sync + 'a;
 
-/// ln of the probability that the next token is one of those given, from its logits `[vocabulary]`: the law that
-/// a [`Choose`] draws from, beside it in the mechanism's own file.
+/// ln of the probability that the next token is one of those given, from its logits `[vocabulary]`: the distribution
+/// that a [`Choose`] draws from, next to it in the mechanism's own file.
 pub type Weigh<'a> = dyn Fn(&[f32], &[u32]) -> f64 + Sync + 'a;
 
-/// What came of following a given continuation.
+/// The result of following a given continuation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Followed {
     /// How likely the continuation is, as far as it goes.
     pub likelihood: LogLikelihood,
-    /// ln of the probability that the model ends behind it; −∞ for a model that never ends by itself.
+    /// ln of the probability that the model ends after it; −∞ for a model that never ends by itself.
     pub end: f64,
 }
 
-/// A language model whose logits can be seen.
+/// A language model that exposes its logits.
 pub trait LanguageModel: Scorer {
-    /// Number of tokens that a choice is among.
+    /// Number of tokens to choose from.
     fn vocabulary(&self) -> usize;
 
-    /// Whether it does what a prompt asks. A model that does not was trained to rewrite: it reads the
-    /// text of a prompt alone.
+    /// Whether it does what a prompt asks. A model that does not was trained to rewrite: it reads only the text of a
+    /// prompt.
     fn follows_instructions(&self) -> bool;
 
     /// Number of tokens of `prompt` filled with `text`, as the model reads it.
     ///
     /// # Errors
-    /// Where the tokenizer fails.
+    /// If the tokenizer fails.
     fn prompt_tokens(&self, prompt: &Prompt, text: &str) -> Result<usize>;
 
-    /// Those of `texts` that cannot be continued by up to `max_new_tokens` tokens because they are too long; none where
+    /// Those of `texts` that cannot be continued by up to `max_new_tokens` tokens because they are too long; `None` if
     /// all can.
     ///
     /// # Errors
-    /// Where the tokenizer fails.
+    /// If the tokenizer fails.
     fn beyond_window(
         &self,
         _prompt: &Prompt,
@@ -242,15 +241,14 @@ pub trait LanguageModel: Scorer {
         Ok(None)
     }
 
-    /// Mean μ and standard deviation σ of this model's logits on public text, where they were
-    /// measured.
+    /// Mean μ and standard deviation σ of this model's logits on public text, if they were measured.
     fn logit_moments(&self) -> Option<(f64, f64)>;
 
     /// Continues `prompt` filled with each sequence's text, token by token. Sequence i depends on sequence i
     /// alone; its stream is `seed.stream()`.
     ///
     /// # Errors
-    /// Where the model fails.
+    /// If the model fails.
     fn generate(
         &self,
         prompt: &Prompt,
@@ -258,12 +256,11 @@ pub trait LanguageModel: Scorer {
         choose: &Choose<'_>,
     ) -> Result<Vec<Answer<Generated>>>;
 
-    /// Walks along the continuation of each pair (text, continuation), as the model's tokenizer writes it,
-    /// and weighs each of its tokens, and the ones that would end it, by the logits before them. Row i
-    /// depends on pair i alone.
+    /// Follows the continuation of each pair (text, continuation), as the model's tokenizer writes it, and weighs each
+    /// of its tokens, and the tokens that would end it, by the logits before them. Row i depends on pair i alone.
     ///
     /// # Errors
-    /// Where the model fails.
+    /// If the model fails.
     fn follow(
         &self,
         prompt: &Prompt,
@@ -281,13 +278,13 @@ pub struct LogLikelihood {
     pub tokens: usize,
 }
 
-/// A language model that tells how likely a given continuation is.
+/// A language model that computes how likely a given continuation is.
 pub trait Scorer: Send + Sync {
     /// ln P(continuation | prompt filled with text) for each pair (text, continuation), by teacher
     /// forcing. Row i depends on pair i alone.
     ///
     /// # Errors
-    /// Where the model fails.
+    /// If the model fails.
     fn log_likelihood(
         &self,
         prompt: &Prompt,

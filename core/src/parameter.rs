@@ -5,19 +5,19 @@ use std::fmt;
 
 use crate::{Error, Result};
 
-/// One thing that a mechanism can be set by.
+/// A parameter of a mechanism.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameter {
     /// Name on the command line.
     pub name: &'static str,
     /// What it is, in one line, with its source.
     pub meaning: &'static str,
-    /// Name in the seeds of runs: the first that it ever had, so that a better one changes no number.
+    /// Name in the seeds of runs: the first that it ever had, so that renaming it changes no results.
     first_name: &'static str,
     kind: Kind,
 }
 
-/// What a parameter takes.
+/// The values that a parameter takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Number {
@@ -28,11 +28,11 @@ enum Kind {
     },
     /// One of these names, the first by default.
     Choice(&'static [&'static str]),
-    /// Words with `+` between them, none by default.
+    /// Words joined by `+`; empty by default.
     Words,
 }
 
-/// What stands between words on the command line, where a comma ends the setting.
+/// Separates words on the command line, where a comma ends the setting.
 const BETWEEN_WORDS: char = '+';
 
 impl Parameter {
@@ -104,19 +104,19 @@ impl Parameter {
         }
     }
 
-    /// The same parameter, which was called `first_name` before: that name is still read, and stays in seeds.
+    /// The same parameter, formerly called `first_name`: that name is still accepted, and stays in seeds.
     #[must_use]
     pub const fn formerly(self, first_name: &'static str) -> Self {
         Self { first_name, ..self }
     }
 
-    /// Whether `name` is what it is called, or was.
+    /// Whether `name` is its current or former name.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || self.first_name == name
     }
 
-    /// What it takes, as a list of parameters says it.
+    /// The values it takes, as shown in a list of parameters.
     #[must_use]
     pub fn takes(&self) -> String {
         match self.kind {
@@ -134,7 +134,7 @@ impl Parameter {
         }
     }
 
-    /// Its value when nothing is given, as it would be given.
+    /// Its default value, in the form in which a user would give it.
     #[must_use]
     pub fn default(&self) -> String {
         self.default_value().to_string()
@@ -149,7 +149,7 @@ impl Parameter {
     }
 
     /// # Errors
-    /// Usage, where `text` is not what this takes.
+    /// Usage, if `text` is not a valid value.
     fn parse(&self, owner: &str, text: &str) -> Result<Value> {
         let name = self.name;
         match self.kind {
@@ -214,10 +214,10 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Defaults of `parameters`, overridden in order by `given`, values as they are written.
+    /// Defaults of `parameters`, overridden in order by `given`, with values as a user writes them.
     ///
     /// # Errors
-    /// Usage, for a name that is not among them or a value that its parameter does not take.
+    /// Usage, for an unknown name or a value that its parameter does not take.
     pub fn resolve(
         owner: &str,
         parameters: &[Parameter],
@@ -257,16 +257,16 @@ impl Settings {
     }
 
     /// # Panics
-    /// If the owner declares no parameter of that name.
+    /// If the owner declares no parameter with that name.
     fn declared(&self, name: &str) -> &Value {
         self.value(name)
             .unwrap_or_else(|| panic!("no parameter is called {name}"))
     }
 
-    /// The value of a number that its owner declares.
+    /// The value of a number that the owner declares.
     ///
     /// # Panics
-    /// If the owner declares no number of that name.
+    /// If the owner declares no number with that name.
     #[must_use]
     pub fn get(&self, name: &str) -> f64 {
         match self.declared(name) {
@@ -275,10 +275,10 @@ impl Settings {
         }
     }
 
-    /// The name that was chosen for a choice that its owner declares.
+    /// The chosen name of a choice that the owner declares.
     ///
     /// # Panics
-    /// If the owner declares no choice of that name.
+    /// If the owner declares no choice with that name.
     #[must_use]
     pub fn chosen(&self, name: &str) -> &'static str {
         match self.declared(name) {
@@ -287,10 +287,10 @@ impl Settings {
         }
     }
 
-    /// The words of a list that its owner declares.
+    /// The words of a list that the owner declares.
     ///
     /// # Panics
-    /// If the owner declares no list of that name.
+    /// If the owner declares no list with that name.
     #[must_use]
     pub fn words(&self, name: &str) -> &[String] {
         match self.declared(name) {
@@ -299,14 +299,14 @@ impl Settings {
         }
     }
 
-    /// The value of any parameter as it would be given, where its owner declares one of that name.
+    /// The value of any parameter in the form in which a user would give it, if the owner declares one with that name.
     #[must_use]
     pub fn written(&self, name: &str) -> Option<String> {
         self.value(name).map(Value::to_string)
     }
 
-    /// The values that are not their parameter's default, as they would be given, by first name in
-    /// alphabetical order: what distinguishes an instance, today and after parameters have been added.
+    /// The values that differ from their parameter's default, as a user would give them, by first name in alphabetical
+    /// order: what distinguishes an instance, even after parameters are added.
     pub fn changed(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
         self.values
             .iter()

@@ -1,37 +1,37 @@
-//! Texts that somebody else wrote, made safe to show.
+//! Makes foreign texts safe to show.
 //!
-//! A file's name, a column's name or a server's message may hold characters that steer a terminal, turn the direction of
-//! what follows, break a line or break an XML file. They are shown as Rust writes them: `\u{1b}`, `\n`. Whatever prints,
-//! draws or exports a text of others passes it through here; all other texts come out as they went in.
+//! A file's name, a column's name or a server's message may hold characters that control a terminal, reverse the
+//! direction of what follows, break a line or break an XML file. They are shown as Rust writes them: `\u{1b}`, `\n`.
+//! Whatever prints, draws or exports foreign text passes it through here; all other texts come out unchanged.
 
 use std::borrow::Cow;
 
-/// Names that a list in a message has at most.
+/// Most names in a list in a message.
 const LISTED: usize = 20;
 /// Characters of one name in such a list.
 const NAME: usize = 60;
 /// Characters of a text that a message quotes.
 const QUOTED: usize = 200;
 
-/// `text` on one line, with nothing in it that could do anything but stand there.
+/// `text` on one line, with every character that is not plain text escaped.
 #[must_use]
 pub fn plain(text: &str) -> Cow<'_, str> {
     escaped(text, steers)
 }
 
-/// The same of a text of several lines: line feeds and tabs stay.
+/// Like [`plain`], for a text of several lines: line feeds and tabs stay.
 #[must_use]
 pub fn plain_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| steers(c) && !matches!(c, '\n' | '\t'))
 }
 
-/// [`plain`], and of a long text its beginning alone: for messages that quote what a file brings.
+/// Like [`plain`], but cuts a long text after its beginning: for messages that quote the contents of a file.
 #[must_use]
 pub fn shown(text: &str) -> String {
     beginning(text, QUOTED)
 }
 
-/// Names in a message, however many a file brings: the first of them, and how many more there are.
+/// Names in a message, for any number of names: the first of them, and how many more there are.
 #[must_use]
 pub fn listed<N: AsRef<str>>(names: &[N]) -> String {
     let first = names.iter().take(LISTED);
@@ -50,8 +50,8 @@ fn beginning(text: &str, characters: usize) -> String {
     }
 }
 
-/// Whether a character does something else than to stand there: control characters of both sets, overrides and isolates
-/// of direction, separators of lines, and what no XML file may hold.
+/// Whether a character is more than plain text: control characters of both sets, overrides and isolates of direction,
+/// line separators, and characters not allowed in XML files.
 fn steers(c: char) -> bool {
     c.is_control()
         || matches!(

@@ -12,11 +12,12 @@
 //! TeDA (arXiv 2603.22968), Appendix C, Equations 14-17.
 //!
 //! # Shapes
-//! Sentence vectors `[texts × dimension]` of norm 1 (or 0), sets `[trials × k]` of text numbers.
+//! Sentence vectors `[texts × dimension]` of norm 1 (or 0), sets `[trials × k]` of text indices.
 //!
 //! # Accuracy
-//! Inner products are summed in double precision in a fixed order, so that even |λ| = 10 000 leaves
-//! an error below 10⁻¹⁰ in a log probability, and the same bits come out on every machine, for any
+//! Inner products are summed in double precision in a fixed order, so that even |λ| = 10 000 leaves an error below
+//! 10⁻¹⁰ in a log probability, and the results are bit-identical on every machine, for any number of sets drawn
+//! together.
 //! number of sets drawn together.
 
 use ndarray::{ArrayView1, ArrayView2};
@@ -40,7 +41,7 @@ pub struct TransitionSampler<'a> {
 }
 
 impl<'a> TransitionSampler<'a> {
-    /// A sampler of sets of `k` of the texts whose vectors are the rows of `vectors`.
+    /// A sampler for sets of `k` of the texts whose vectors are the rows of `vectors`.
     ///
     /// # Errors
     /// Usage, if k < 2, if there are fewer than k texts, or if λ is not finite.
@@ -64,7 +65,7 @@ impl<'a> TransitionSampler<'a> {
         Ok(Self { vectors, k, lambda })
     }
 
-    /// One set a seed, in the order drawn, concatenated: `[seeds × k]`.
+    /// One set per seed, in the order drawn, concatenated: `[seeds × k]`.
     #[must_use]
     pub fn draw(&self, seeds: &[Seed]) -> Vec<usize> {
         let texts = self.vectors.nrows();
@@ -78,7 +79,7 @@ impl<'a> TransitionSampler<'a> {
             .collect()
     }
 
-    /// The same with the first candidate of each set given instead of drawn, one a seed.
+    /// Like [`Self::draw`], with the first candidate of each set given instead of drawn, one per seed.
     #[must_use]
     pub fn draw_after(&self, firsts: &[usize], seeds: &[Seed]) -> Vec<usize> {
         let begun: Vec<_> = firsts.iter().copied().zip(seeds).collect();
@@ -91,7 +92,7 @@ impl<'a> TransitionSampler<'a> {
             .collect()
     }
 
-    /// Sets that begin with these candidates, drawn on with these streams.
+    /// Completes sets that begin with these candidates, using these streams.
     fn draw_pass(&self, begun: Vec<(usize, Stream)>) -> Vec<usize> {
         let texts = self.vectors.nrows();
         let (firsts, mut streams): (Vec<usize>, Vec<Stream>) = begun.into_iter().unzip();
@@ -128,26 +129,26 @@ impl<'a> TransitionSampler<'a> {
         sets
     }
 
-    /// Whether every set is as likely as any other: at λ = 0, and where there is nothing to choose from.
+    /// Whether all sets are equally likely: at λ = 0, and if there is no choice.
     #[must_use]
     pub fn is_uniform(&self) -> bool {
         self.lambda == 0.0 || self.vectors.nrows() == 2
     }
 
-    /// One set into `[k]`, where all are [as likely](Self::is_uniform): what [`Self::draw`] draws with
-    /// the same stream.
+    /// One set into `[k]`, if all are [equally likely](Self::is_uniform): the same as [`Self::draw`] draws with the
+    /// same stream.
     #[inline]
     pub fn draw_uniformly(&self, set: &mut [usize], stream: &mut Stream) {
         set[0] = stream.below(self.vectors.nrows());
         self.fill_uniformly(set, stream);
     }
 
-    /// All but the first of a set.
+    /// Draws all but the first candidate of a set.
     #[inline]
     fn fill_uniformly(&self, set: &mut [usize], stream: &mut Stream) {
         for drawn in 1..set.len() {
             let drawn_place = match self.vectors.nrows() - drawn {
-                // The last one left needs no coin.
+                // A single remaining text needs no coin.
                 1 => 0,
                 remaining => stream.below(remaining),
             };
@@ -242,8 +243,8 @@ mod tests {
             .collect()
     }
 
-    /// Probability of drawing exactly this sequence, straight from Equations 14-17 (normalisers of
-    /// P(x|s) included, cosine distances and not inner products).
+    /// Probability of drawing exactly this sequence, directly from Equations 14-17 (including the normalisers of
+    /// P(x|s), with cosine distances rather than inner products).
     fn exact(vectors: &Array2<f32>, lambda: f64, sequence: &[usize]) -> f64 {
         let n = vectors.nrows();
         let distance = |a: usize, b: usize| {

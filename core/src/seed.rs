@@ -1,23 +1,22 @@
 //! Randomness addressed by path: root → series → trial → role → …
 //!
 //! # Definition
-//! A [`Seed`] is a 256-bit key and a 64-bit stream number. A named or numbered child has the key
-//! SHA-256(key ‖ stream ‖ kind ‖ label) and stream 0; a trial's role has its series' key and the
-//! stream 8·trial + role. The leaf's generator is ChaCha with 8 rounds under that key and stream.
-//! Trial 731 is therefore re-run alone in constant time, and nothing depends on batch size, order,
-//! threads or shards, because no generator is ever shared.
+//! A [`Seed`] is a 256-bit key and a 64-bit stream number. A named or numbered child has the key SHA-256(key ‖ stream
+//! ‖ kind ‖ label) and stream 0; a trial's role has its series' key and the stream 8·trial + role. The leaf's
+//! generator is ChaCha with 8 rounds under that key and stream. Trial 731 can therefore be re-run alone in constant
+//! time, and nothing depends on batch size, order, threads or shards, because no generator is ever shared.
 //!
-//! A series of very cheap trials is *pooled*: word t of stream 2⁶⁴ − 1 − role is the first word of that role of
-//! trial t, and the leaf's generator gives the words behind it. Trials in a row then cost a word a role instead
-//! of a generator, and any trial is still drawn alone.
+//! A series of very cheap trials is *pooled*: word t of stream 2⁶⁴ − 1 − role is the first word of that role in trial
+//! t, and the leaf's generator gives the words after it. Consecutive trials then cost one word per role instead of a
+//! generator, and any trial can still be drawn alone.
 //!
 //! # Why separate roles
 //! An attack that shares the mechanism's stream can read the mechanism's coins and "prove" far more
 //! leakage than there is. Candidates, secret, mechanism, attack and ties each draw from their own.
 //!
 //! # Stability
-//! The two elementary draws ([`Stream::below`], [`Stream::uniform`]) are defined here and not taken
-//! from a library, so that no update can change a recorded result.
+//! The two elementary draws ([`Stream::below`], [`Stream::uniform`]) are defined here rather than taken from a
+//! library, so that no update can change a recorded result.
 
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -35,9 +34,9 @@ pub enum Role {
     Secret = 1,
     /// The mechanism's own coins.
     Mechanism = 2,
-    /// The attack's coins, where it needs any.
+    /// The attack's coins, if it needs any.
     Attack = 3,
-    /// The fair split of equal scores.
+    /// The fair split of tied scores.
     Ties = 4,
 }
 
@@ -67,13 +66,13 @@ impl Seed {
         }
     }
 
-    /// The child called `name`.
+    /// The child named `name`.
     #[must_use]
     pub fn named(&self, name: &str) -> Self {
         self.child(0, name.as_bytes())
     }
 
-    /// The child with number `index`.
+    /// The child numbered `index`.
     #[must_use]
     pub fn at(&self, index: u64) -> Self {
         self.child(1, &index.to_le_bytes())
@@ -103,14 +102,14 @@ impl Seed {
             self.stream == 0 && trial < 1 << 60,
             "only a series' node has trials"
         );
-        // Stream 0 stays the node's own, so that its generator is no trial's.
+        // Stream 0 is reserved for the node itself, so that no trial uses its generator.
         Self {
             stream: trial * ROLES + role as u64 + 1,
             ..*self
         }
     }
 
-    /// The node of a pooled series; its streams are not those of `self`.
+    /// The node of a pooled series; its streams differ from those of `self`.
     #[must_use]
     pub fn pooled(&self) -> Self {
         Self {
@@ -119,10 +118,10 @@ impl Seed {
         }
     }
 
-    /// The streams of one role of a pooled series, those of [`Seed::role`], from trial `first` on.
+    /// The streams of one role of a pooled series, as given by [`Seed::role`], from trial `first` on.
     ///
     /// # Panics
-    /// If `self` is no pooled series' node, or `first` ≥ 2⁶⁰.
+    /// If `self` is not a pooled series' node, or `first` ≥ 2⁶⁰.
     #[must_use]
     pub fn pool(&self, first: u64, role: Role) -> Pool {
         assert!(self.pooled, "streams are pooled in pooled series");
@@ -132,17 +131,17 @@ impl Seed {
         }
     }
 
-    /// The pooled words of a role, from that of trial `first` on.
+    /// The pooled words of a role, starting with that of trial `first`.
     fn first_words(&self, first: u64, role: u64) -> ChaCha8Rng {
         let stream = u64::MAX - role;
         let mut words = Self { stream, ..*self }.generator();
-        // Positions are of words of 32 bits.
+        // Positions count words of 32 bits.
         words.set_word_pos(2 * u128::from(first));
         words
     }
 
-    /// What identifies this seed to a store of answers, outside of this process: the key of a child
-    /// that no name or number gives, so that it tells nothing about any stream.
+    /// Identifies this seed to a store of answers outside of this process: the key of a child that no name or number
+    /// gives, so that it reveals nothing about any stream.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         self.child(2, b"").key
@@ -151,7 +150,7 @@ impl Seed {
     /// This node in hexadecimal, for [`Seed::parse`]: what a stored run needs to toss its own coins again.
     ///
     /// # Panics
-    /// If `self` is a role's seed and no node.
+    /// If `self` is a role's seed and not a node.
     #[must_use]
     pub fn to_text(&self) -> String {
         assert!(self.stream == 0, "a role's seed is no node");
@@ -202,12 +201,12 @@ impl Seed {
 #[derive(Debug, Clone)]
 pub struct Pool {
     words: ChaCha8Rng,
-    /// The next trial's.
+    /// The leaf of the next trial.
     leaf: Seed,
 }
 
 impl Pool {
-    /// The next trial's stream.
+    /// The stream of the next trial.
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "it never ends")]
     pub fn next(&mut self) -> Stream {
@@ -226,13 +225,13 @@ pub struct Stream(State);
 
 #[derive(Debug, Clone)]
 enum State {
-    /// The pooled word, until it is taken, is before all words of the leaf's generator.
+    /// The pooled word, until it is taken, comes before all words of the leaf's generator.
     Begun { word: Option<u64>, leaf: Seed },
     /// The leaf's generator.
     Open(Box<ChaCha8Rng>),
 }
 
-/// By value, so that a stream of which a word or none is taken can live in registers.
+/// By value, so that a stream from which at most one word is taken can live in registers.
 #[cold]
 #[inline(never)]
 fn opened(leaf: Seed) -> Box<ChaCha8Rng> {
@@ -278,14 +277,14 @@ impl Stream {
         let n = n as u64;
         loop {
             let wide = u128::from(self.word()) * u128::from(n);
-            // Rejected is what lies below 2⁶⁴ mod n < n: the division is spared where it decides nothing.
+            // Rejected are values below 2⁶⁴ mod n < n: the division is skipped if it cannot matter.
             if wide as u64 >= n || wide as u64 >= n.wrapping_neg() % n {
                 return (wide >> 64) as usize;
             }
         }
     }
 
-    /// Puts `items` in random order, each order as likely as any other (Fisher and Yates).
+    /// Puts `items` in random order, with all orders equally likely (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
@@ -353,7 +352,7 @@ mod tests {
     }
     const PINNED: [u64; 2] = [12_011_154_444_963_105_809, 9_350_160_538_271_287_207];
 
-    /// In a row or alone, whatever is taken, and behind the first word the leaf's own.
+    /// In a row or alone, regardless of how much is taken, and after the first word the leaf's own.
     #[test]
     fn pooled_streams_are_those_of_their_trials() {
         let node = Seed::root(7).named("snips");

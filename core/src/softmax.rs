@@ -1,22 +1,22 @@
-//! A softmax over many values: draws from it, and its probabilities.
+//! A softmax over many values: draws and probabilities.
 //!
 //! # Definition
 //! Index i with probability exp(w_i − max w) / Σ_j exp(w_j − max w).
 //!
 //! # How it runs
-//! The sum is taken over blocks of [`BLOCK`] values with [`LANES`] partial sums each. Where in the
-//! cumulative sum the uniform number of a draw falls is found by block first; one block's weights are then
-//! computed again. Nothing is stored, and the processor's widest vectors are used; the operations,
-//! and with them the bits, are the same on all.
+//! The sum is taken over blocks of [`BLOCK`] values with [`LANES`] partial sums each. A draw first finds the block in
+//! which its uniform number falls in the cumulative sum; that block's weights are then computed again. Nothing is
+//! stored, and the processor's widest vectors are used; the operations, and with them the bits, are the same on every
+//! processor.
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Values of a block.
+/// Values per block.
 const BLOCK: usize = 512;
-/// Partial sums of a block.
+/// Partial sums per block.
 const LANES: usize = 8;
 
-/// An index of `values` with probability ∝ exp(`log_weight`(value)); `uniform` gives one number in [0, 1).
+/// An index of `values` with probability ∝ exp(`log_weight`(value)); `uniform` returns a number in [0, 1).
 ///
 /// # Panics
 /// If no log weight is finite, or one is +∞ or NaN.
@@ -64,12 +64,12 @@ pub(crate) fn draw(
     last
 }
 
-/// ln of the probability that an index drawn with probability ∝ exp(`log_weight`(value)) is among `chosen`,
-/// none of which stands there twice: the law of [`Stream::softmax_over`](crate::Stream::softmax_over). −∞ where
-/// it cannot be; NaN where no log weight is finite, or one is +∞ or NaN.
+/// ln of the probability that an index drawn with probability ∝ exp(`log_weight`(value)) is among `chosen`, which
+/// holds no index twice: the law of [`Stream::softmax_over`](crate::Stream::softmax_over). −∞ if it is impossible; NaN
+/// if no log weight is finite, or one is +∞ or NaN.
 ///
 /// # Panics
-/// If an index of `chosen` is not one of `values`.
+/// If an index in `chosen` is not an index of `values`.
 #[must_use]
 pub fn ln_softmax_over(values: &[f32], chosen: &[u32], log_weight: impl Fn(f32) -> f64) -> f64 {
     let Some((highest, sums)) = sums(values, &log_weight) else {
@@ -89,8 +89,8 @@ pub fn ln_softmax_over(values: &[f32], chosen: &[u32], log_weight: impl Fn(f32) 
     (own - highest) + among.ln() - total.ln()
 }
 
-/// The greatest log weight, and the sums of the weights of every block relative to it; `None` where no log
-/// weight is finite, or one is +∞ or NaN.
+/// The largest log weight, and the sum of the weights of every block relative to it; `None` if no log weight is
+/// finite, or one is +∞ or NaN.
 fn sums(values: &[f32], log_weight: &impl Fn(f32) -> f64) -> Option<(f64, Vec<f64>)> {
     let arch = Arch::new();
     let highest = arch.dispatch(Highest { values, log_weight });
@@ -105,7 +105,7 @@ fn sums(values: &[f32], log_weight: &impl Fn(f32) -> f64) -> Option<(f64, Vec<f6
     finite.then_some((highest, sums))
 }
 
-/// The greatest log weight.
+/// Computes the largest log weight.
 struct Highest<'a, F> {
     values: &'a [f32],
     log_weight: &'a F,
@@ -129,7 +129,7 @@ impl<F: Fn(f32) -> f64> WithSimd for Highest<'_, F> {
     }
 }
 
-/// The sums of the weights of every block.
+/// Computes the sum of the weights of every block.
 struct Sums<'a, F> {
     values: &'a [f32],
     log_weight: &'a F,
@@ -158,7 +158,7 @@ impl<F: Fn(f32) -> f64> WithSimd for Sums<'_, F> {
     }
 }
 
-/// The weights of one block.
+/// Computes the weights of one block.
 struct Weights<'a, F> {
     values: &'a [f32],
     log_weight: &'a F,
@@ -212,7 +212,7 @@ fn exp(x: f64) -> f64 {
     let exponent = shifted.to_bits().wrapping_sub(ROUND.to_bits());
     let power = f64::from_bits(exponent.wrapping_add(1023) << 52);
     let value = series * power;
-    // A comparison that NaN fails keeps NaN.
+    // Written as a comparison that is false for NaN, so that NaN is kept.
     if x < -708.0 {
         0.0
     } else if x.is_nan() {
@@ -281,7 +281,7 @@ mod tests {
         let mut values: Vec<f32> = (0..1_301).map(|i| (i % 7) as f32).collect();
         values[600] = f32::NEG_INFINITY;
         for scale in [0.0, 1.0, 300.0] {
-            // −∞ times 0 is no number.
+            // −∞ times 0 is not a number.
             let log_weight = |x: f32| match x == f32::NEG_INFINITY {
                 true => f64::NEG_INFINITY,
                 false => scale * f64::from(x),

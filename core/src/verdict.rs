@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::estimator::Bound;
 use crate::{Error, Privacy, Result};
 
-/// The outcome of setting an empirical lower bound against a claim under the same neighbours.
+/// The outcome of comparing an empirical lower bound with a claim under the same neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -19,13 +19,13 @@ pub enum Verdict {
     Saturated,
     /// The mechanism claims nothing between such texts.
     NoClaim,
-    /// Most of the attack's answers are missing, and what is there shows nothing.
+    /// Most of the attack's answers are missing, and those present show nothing.
     Inconclusive,
 }
 
 impl Verdict {
-    /// The verdict on `claim` from a bound at `delta`. A claim with a larger δ than the audit's
-    /// implies nothing at the audit's δ, so it counts as none.
+    /// The verdict on `claim` from a bound at `delta`. A claim with a larger δ than the audit's implies nothing at the
+    /// audit's δ, so it counts as no claim.
     #[must_use]
     pub fn on(claim: Option<Privacy>, bound: Bound, delta: f64) -> Self {
         match claim.filter(|c| c.delta <= delta) {
@@ -36,9 +36,9 @@ impl Verdict {
         }
     }
 
-    /// The same where `missing` of an attack's `trials` answers are missing: inconclusive, if these are more than
-    /// half and the bound neither exceeds a claim nor, without one, is above 0. A bound holds whatever is missing;
-    /// that nothing was found means nothing then.
+    /// The same verdict when `missing` of an attack's `trials` answers are missing: inconclusive, if that is more than
+    /// half of them and the bound neither exceeds a claim nor, without a claim, is above 0. A bound holds whatever is
+    /// missing; finding nothing means nothing in that case.
     #[must_use]
     pub fn without_answers(self, bound: Bound, missing: u64, trials: u64) -> Self {
         let shows = match self {
@@ -52,7 +52,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict called `name`.
+    /// The verdict with this name.
     ///
     /// # Errors
     /// Usage, listing the names.

@@ -1,4 +1,4 @@
-//! The bytes of a source, whole: read, checked against what they are said to be, decompressed.
+//! The bytes of a source, as a whole: read, checked against their claimed format, decompressed.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, ErrorKind, Read};
@@ -13,36 +13,36 @@ use crate::place::Place;
 
 const GZIP: &[u8] = b"\x1f\x8b";
 const PARQUET: &[u8] = b"PAR1";
-/// What messages call standard input.
+/// The name of standard input in messages.
 pub(crate) const STDIN: &str = "stdin";
 const ZIP: &[u8] = b"PK\x03\x04";
 
-/// What is read at once.
+/// Bytes read at once.
 const CHUNK: usize = 1 << 16;
 
-/// What is about to be read, and how much of it.
+/// What is about to be read, and the limits on it.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading<'a> {
     /// For messages.
     pub(crate) name: &'a str,
-    /// How much may come.
+    /// The limits on its size.
     pub(crate) limits: Limits,
-    /// Whether it is text: then no line of it may be longer than a text.
+    /// Whether it is text: if so, no line may be longer than a text.
     pub(crate) lines: bool,
 }
 
-/// The file at `path`, open. One that is too large is refused before it is read; of a compressed one, what it holds
-/// counts.
+/// Opens the file at `path`. A file that is too large is refused before it is read; for a compressed file, the
+/// decompressed size counts.
 ///
 /// # Errors
-/// Usage, for a missing file and one that is too large; failed, where it cannot be opened.
+/// Usage, for a missing file and one that is too large; failed, if it cannot be opened.
 pub(crate) fn open(path: &Path, compressed: bool, limits: Limits) -> Result<File> {
     let shown = shown(path);
     let file = File::open(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::usage(format!("there is no file '{shown}'")),
         _ => cannot_read(&shown, &error),
     })?;
-    // A device has no size, and ends where the limit does.
+    // A device has no size, and is read up to the limit.
     let size = file.metadata().map_or(0, |file| file.len());
     if !compressed {
         limits.check_input(&shown, "has", size)?;
@@ -53,7 +53,7 @@ pub(crate) fn open(path: &Path, compressed: bool, limits: Limits) -> Result<File
 /// The file of a shipped dataset, decompressed.
 ///
 /// # Errors
-/// Failed, where the program is damaged.
+/// Failed, if the program is damaged.
 pub(crate) fn shipped(card: &Card) -> Result<Vec<u8>> {
     let reading = Reading {
         name: card.name,
@@ -63,7 +63,7 @@ pub(crate) fn shipped(card: &Card) -> Result<Vec<u8>> {
     reading.gunzip(card.file)
 }
 
-/// How messages name a file.
+/// The name of a file in messages.
 pub(crate) fn shown(path: &Path) -> String {
     plain(&path.display().to_string()).into_owned()
 }
@@ -76,7 +76,7 @@ impl Reading<'_> {
     /// All bytes of `source`.
     ///
     /// # Errors
-    /// Usage, for more than there may be; failed, where reading fails.
+    /// Usage, if there are more than allowed; failed, if reading fails.
     pub(crate) fn plain(self, source: impl Read) -> Result<Vec<u8>> {
         self.read(source, "has", |error| match self.name {
             STDIN => Error::failed(format!("cannot read standard input: {error}")),
@@ -84,11 +84,11 @@ impl Reading<'_> {
         })
     }
 
-    /// What gzip made `packed` of.
+    /// Decompresses `packed` with gzip.
     ///
     /// # Errors
-    /// Usage, where `packed` is not gzip at all, or of more than there may be; failed, where it is broken, ends too early
-    /// or cannot be read.
+    /// Usage, if `packed` is not gzip at all, or unpacks to more than allowed; failed, if it is broken, truncated or
+    /// cannot be read.
     pub(crate) fn gunzip(self, mut packed: impl Read) -> Result<Vec<u8>> {
         let name = self.name;
         let mut head = Vec::new();
@@ -114,10 +114,10 @@ impl Reading<'_> {
         })
     }
 
-    /// The bytes of a Parquet file; one that does not begin as such is not read on.
+    /// The bytes of a Parquet file; if it does not begin like one, reading stops.
     ///
     /// # Errors
-    /// As [`Self::plain`].
+    /// Same as [`Self::plain`].
     pub(crate) fn parquet(self, mut source: impl Read) -> Result<Vec<u8>> {
         let mut head = Vec::new();
         let mut begun = source.by_ref().take(PARQUET.len() as u64);
@@ -155,7 +155,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Refuses a line that is too long as soon as that is known: it may have no end.
+    /// Refuses a line that is too long as soon as that is known: it may never end.
     fn measure(self, came: &[u8], line: &mut usize, length: &mut u64) -> Result<()> {
         for (number, piece) in came.split(|byte| *byte == b'\n').enumerate() {
             if number > 0 {
@@ -174,8 +174,7 @@ impl Reading<'_> {
     }
 }
 
-/// Refuses bytes that are no text but a well-known container, which deserves a better message than
-/// "not UTF-8".
+/// Refuses bytes that are not text but a well-known container, which deserves a better message than "not UTF-8".
 ///
 /// # Errors
 /// Usage, saying what they are and what to do.
@@ -192,12 +191,12 @@ pub(crate) fn refuse_containers(bytes: &[u8], name: &str) -> Result<()> {
     Err(Error::usage(format!("'{name}' is {what}")))
 }
 
-/// Whether `bytes` begin as Parquet does.
+/// Whether `bytes` begin like Parquet.
 pub(crate) fn begins_as_parquet(bytes: &[u8]) -> bool {
     bytes.starts_with(PARQUET)
 }
 
-/// Whether `bytes` begin and end as Parquet does. One end alone may be a text about Parquet.
+/// Whether `bytes` begin and end like Parquet. A match at only one end may be a text about Parquet.
 pub(crate) fn is_parquet(bytes: &[u8]) -> bool {
     bytes.len() > 2 * PARQUET.len() && begins_as_parquet(bytes) && bytes.ends_with(PARQUET)
 }

@@ -1,17 +1,17 @@
-//! What ships in the binary. `scripts/data/build.py` made the files and prints the numbers below.
+//! The data sets that ship in the binary. `scripts/data/build.py` made the files and prints the numbers below.
 
 use serde::Serialize;
 
 /// A named part of a corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Split {
-    /// Name, as `--split` takes it.
+    /// Its name for `--split`.
     pub name: &'static str,
     /// Number of rows, before equal texts are merged.
     pub rows: usize,
 }
 
-/// What is to be known of a shipped dataset before it is used or cited.
+/// What a user should know about a shipped dataset before using or citing it.
 #[derive(Clone, Copy, Serialize)]
 pub struct Card {
     /// Name on the command line.
@@ -22,7 +22,7 @@ pub struct Card {
     pub source: &'static str,
     /// Licence under which it ships.
     pub licence: &'static str,
-    /// Whom to credit, as the licence or good manners ask.
+    /// Whom to credit, as required by the licence or by courtesy.
     pub attribution: &'static str,
     /// Language of the texts (BCP 47).
     pub language: &'static str,
@@ -30,7 +30,7 @@ pub struct Card {
     pub rows: usize,
     /// Its splits; their rows add up to `rows`.
     pub splits: &'static [Split],
-    /// The split read when none is asked for.
+    /// The split read by default.
     pub default_split: &'static str,
     /// SHA-256 of the compressed file in the binary, in lower-case hexadecimal.
     pub sha256: &'static str,
@@ -42,7 +42,7 @@ pub struct Card {
     pub(crate) file: &'static [u8],
 }
 
-/// Every shipped dataset, in the order in which they are listed to the user.
+/// Every shipped dataset, in the order of listing.
 #[must_use]
 pub fn cards() -> &'static [Card] {
     &CARDS
@@ -52,7 +52,7 @@ const SNIPS: &[u8] = include_bytes!("../data/snips.jsonl.gz");
 const MEDQUAD: &[u8] = include_bytes!("../data/medquad.jsonl.gz");
 const NOVELS: &[u8] = include_bytes!("../data/novels.jsonl.gz");
 
-/// Questions: what the two datasets made of one file have in common.
+/// Questions: the common part of the two datasets made from one file.
 const MEDQUAD_QUESTIONS: Card = Card {
     name: "medquad-questions",
     title: "MedQuAD: consumer health questions answered by the NIH and the CDC (the questions)",
@@ -62,7 +62,7 @@ const MEDQUAD_QUESTIONS: Card = Card {
                   Question Answering. BMC Bioinformatics 20:511, 2019",
     language: "en",
     rows: 16_407,
-    // The source has no splits; all of it is 'train', so that every corpus has one.
+    // The source has no splits; all of it is 'train', so that every corpus has a split.
     splits: &[Split {
         name: "train",
         rows: 16_407,

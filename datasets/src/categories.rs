@@ -1,17 +1,17 @@
-//! `categories:K`: made-up texts for protocols over categories, of which only the number matters.
+//! `categories:K`: made-up texts for protocols over categories, for which only the number matters.
 
 use teda_core::{Error, Result};
 
-/// What such a source begins with.
+/// Prefix of such a source.
 pub(crate) const NAME: &str = "categories";
 
-/// The most there can be: so many texts still fit into memory many times over.
+/// The largest K: this many texts still fit into memory many times over.
 const MOST: usize = 1_000_000;
 
 /// K of a source `categories:K`; `None` for any other source.
 ///
 /// # Errors
-/// Usage, where K is missing or not a whole number in its range.
+/// Usage, if K is missing or not a whole number in its range.
 pub(crate) fn parse(source: &str) -> Result<Option<usize>> {
     let Some(rest) = source.strip_prefix(NAME) else {
         return Ok(None);

@@ -1,13 +1,13 @@
-//! What holds for every text, wherever it comes from.
+//! Rules for every text, wherever it comes from.
 
 use teda_core::Result;
 
 use crate::place::Place;
 
-/// `text` without white space at its ends, so that texts are equal that look equal.
+/// `text` without white space at its ends, so that texts that look equal are equal.
 ///
 /// # Errors
-/// As [`refuse_nul`].
+/// Same as [`refuse_nul`].
 pub(crate) fn clean<'t>(text: &'t str, place: Place<'_>) -> Result<&'t str> {
     refuse_nul(text, place)?;
     Ok(text.trim())

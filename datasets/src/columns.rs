@@ -1,35 +1,35 @@
-//! Which columns a file has, and which one holds the texts.
+//! The columns of a file, and which of them holds the texts.
 
 use teda_core::{Error, Result, listed};
 
 use crate::splits;
 
-/// The column taken when none is asked for.
+/// The default column.
 const DEFAULT: &str = "text";
 
 /// A column of a file.
 pub(crate) struct Column<'a> {
     /// Its name in the file.
     pub(crate) name: &'a str,
-    /// What its values are.
+    /// The kind of its values.
     pub(crate) holds: Holds,
 }
 
-/// What the values of a column are, as far as that is known before they are read.
+/// The kind of a column's values, as far as it is known before they are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holds {
     Strings,
     /// Never strings.
     OtherThings,
-    /// Perhaps strings, perhaps not: every value is looked at in its place.
+    /// Perhaps strings, perhaps not: every value is checked where it is.
     Anything,
 }
 
-/// Name of the column to read: the one `asked` for, else `text`, else the only one with strings. A column
-/// `split` says where a row belongs and is not taken for the text unless asked for.
+/// Name of the column to read: the one `asked` for, or else `text`, or else the only one with strings. A column
+/// `split` names a row's split and is not taken for the text unless asked for.
 ///
 /// # Errors
-/// Usage, with the columns that there are; `file` is for messages.
+/// Usage, listing the existing columns; `file` is for messages.
 pub(crate) fn choose<'c>(
     file: &str,
     asked: Option<&str>,
@@ -51,10 +51,10 @@ pub(crate) fn choose<'c>(
     }
 }
 
-/// The column called `name`, if there is one.
+/// The column named `name`, if there is one.
 ///
 /// # Errors
-/// Usage, where there are several.
+/// Usage, if there are several.
 pub(crate) fn named<'c, 'n>(
     file: &str,
     name: &str,

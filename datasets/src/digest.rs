@@ -5,7 +5,7 @@ use teda_core::digest::hexadecimal;
 
 use crate::RecordedRelease;
 
-/// Digest of `bytes` as they are.
+/// Digest of `bytes`, unmodified.
 #[cfg(test)]
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
@@ -22,8 +22,8 @@ pub(crate) fn of_texts(texts: &[String]) -> String {
     hexadecimal(&hash.finalize())
 }
 
-/// Digest of a list of releases: over each one's source and release, both as [`of_texts`] takes a text, and
-/// then its ε: a byte 0 where there is none, else a byte 1 and the number (64 bits, little-endian).
+/// Digest of a list of releases: over each one's source and release, both as in [`of_texts`], and then its ε: a byte 0
+/// if there is none, otherwise a byte 1 and the number (64 bits, little-endian).
 pub(crate) fn of_releases(releases: &[RecordedRelease]) -> String {
     let mut hash = Sha256::new();
     for recorded in releases {

@@ -1,4 +1,4 @@
-//! What a reader of a format hands over, and who takes it: the one thing that all formats share.
+//! What a reader of a format hands over, and who receives it: the one thing that all formats share.
 
 use std::fmt;
 
@@ -7,40 +7,40 @@ use teda_core::{Result, shown};
 use crate::columns::Column;
 use crate::place::Place;
 
-/// Takes the rows of a source, and of each row the fields of `N` columns.
+/// Receives the rows of a source, with the fields of `N` columns for each row.
 pub(crate) trait Intake<const N: usize> {
-    /// The column that the user named, where one was.
+    /// The column that the user named, if any.
     fn asked(&self) -> Option<&str> {
         None
     }
 
-    /// The names of the columns to hand over, given those of `file`; none where a column is not wanted. One
+    /// The names of the columns to hand over, given those of `file`; `None` for a column that is not needed. A column
     /// that rows may lack can be named without being among `columns`.
     ///
     /// # Errors
-    /// Usage, where a column is missing or there is a choice.
+    /// Usage, if a column is missing or the choice is ambiguous.
     fn choose(&self, file: &str, columns: &[Column<'_>]) -> Result<[Option<String>; N]>;
 
     /// Takes the chosen fields of one row.
     ///
     /// # Errors
-    /// Usage, with the place, for a field that is not as it should be.
+    /// Usage, with the place, for an invalid field.
     fn take(&mut self, row: [Field<'_>; N], place: Place<'_>) -> Result<()>;
 
     /// Whether `file` may be plain text, whose rows have no columns.
     ///
     /// # Errors
-    /// Usage, where columns are needed.
+    /// Usage, if columns are needed.
     fn allow_plain_text(&self, file: &str) -> Result<()>;
 
     /// Takes a row that is a text and has no columns.
     ///
     /// # Errors
-    /// Usage, with the place, where columns are needed or the text is not as it should be.
+    /// Usage, with the place, if columns are needed or the text is invalid.
     fn take_plain(&mut self, text: &str, place: Place<'_>) -> Result<()>;
 }
 
-/// What one row has in one column.
+/// The value of one row in one column.
 #[derive(Clone, Copy)]
 pub(crate) struct Field<'a> {
     /// The column's name.
@@ -48,7 +48,7 @@ pub(crate) struct Field<'a> {
     pub(crate) value: Value<'a>,
 }
 
-/// A value of any format.
+/// A value in any format.
 #[derive(Clone, Copy)]
 pub(crate) enum Value<'a> {
     /// The row has no such field.
@@ -56,21 +56,21 @@ pub(crate) enum Value<'a> {
     Null,
     Text(&'a str),
     Number(f64),
-    /// Something that nobody wants, in words.
+    /// Something that is not needed, described in words.
     Other(&'static str),
 }
 
 impl<'a> Field<'a> {
-    /// The field of a column that is not there or not wanted.
+    /// The field of a column that is missing or not needed.
     pub(crate) const MISSING: Self = Self {
         name: "",
         value: Value::Missing,
     };
 
-    /// The string that this is.
+    /// This value as a string.
     ///
     /// # Errors
-    /// Usage, with the place, where it is none.
+    /// Usage, with the place, if it is not a string.
     pub(crate) fn text(self, place: Place<'_>) -> Result<&'a str> {
         let Self { name, value } = self;
         let unit = place.unit();
@@ -88,7 +88,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// What kind of value it is.
+/// The kind of value.
 impl fmt::Display for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -1,10 +1,9 @@
-//! Where the texts of an audit come from: corpora that ship in the binary, files, standard input, and
-//! made-up categories.
+//! Sources of the texts of an audit: corpora that ship in the binary, files, standard input, and made-up categories.
 //!
-//! One call, [`load()`], turns a [`Request`] into a [`Dataset`] of distinct texts, and counts every row that
-//! did not become one, within [`Limits`] of size. What ships is described by [`cards()`]: source, licence, splits and digest. Another call,
-//! [`recorded()`], reads what a mechanism released earlier, together with the texts that it rewrote. [`parse()`] and
-//! [`parse_recorded()`] do the same of bytes in memory.
+//! One call, [`load()`], turns a [`Request`] into a [`Dataset`] of distinct texts within [`Limits`] of size, and
+//! counts every row that did not become one. [`cards()`] describes what ships: source, licence, splits and digest.
+//! Another call, [`recorded()`], reads what a mechanism released earlier, together with the texts that it rewrote.
+//! [`parse()`] and [`parse_recorded()`] do the same for bytes in memory.
 
 mod bytes;
 mod cards;

@@ -1,21 +1,22 @@
-//! How large an input may be. A file of a few kilobytes can unpack to more than any memory, and a device has no end.
+//! Limits on the size of inputs. A file of a few kilobytes can unpack to more than any memory, and a device has no
+//! end.
 
 use teda_core::{Error, Result};
 
 use crate::place::Place;
 
-/// The largest inputs that are read. What is within them gives the same texts whatever they are, so no result depends on
-/// them and no run records them.
+/// The largest inputs that are read. Inputs within the limits give the same texts whatever the limits are, so no
+/// result depends on them and no run records them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of one text, and of one line of a file (`--max-text-bytes`).
     pub text: u64,
-    /// Bytes of one input, decompressed, and of what is kept of its texts in memory (`--max-input-bytes`).
+    /// Bytes of one input, decompressed, and of the texts kept from it in memory (`--max-input-bytes`).
     pub input: u64,
 }
 
 impl Default for Limits {
-    /// 4 MiB a text, 1 GiB an input.
+    /// 4 MiB per text, 1 GiB per input.
     fn default() -> Self {
         Self {
             text: 4 << 20,
@@ -24,11 +25,11 @@ impl Default for Limits {
     }
 }
 
-/// Bytes that a text takes in memory besides its own, at most: of millions of short ones that is nearly all.
+/// Most bytes that a text takes in memory besides its own: for millions of short texts that is nearly everything.
 pub(crate) const KEPT: u64 = 64;
 
 impl Limits {
-    /// None at all, for what is in memory already.
+    /// No limits, for what is in memory already.
     pub(crate) const NONE: Self = Self {
         text: u64::MAX,
         input: u64::MAX,
@@ -49,7 +50,7 @@ impl Limits {
         ))
     }
 
-    /// Refuses an input of more bytes than there may be; `what` says which these are, as in "has" or "unpacks to".
+    /// Refuses an input with more bytes than allowed; `what` says how it has them, as in "has" or "unpacks to".
     ///
     /// # Errors
     /// Usage, with the sizes.
@@ -64,7 +65,7 @@ impl Limits {
         )))
     }
 
-    /// The error for an input that goes on behind the limit.
+    /// The error for an input that continues beyond the limit.
     pub(crate) fn endless(self, file: &str, what: &str) -> Error {
         let limit = self.input;
         Error::usage(format!(

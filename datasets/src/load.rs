@@ -1,4 +1,4 @@
-//! From a request to texts.
+//! Turns a request into texts.
 
 use std::io::Read;
 use std::path::Path;
@@ -24,10 +24,9 @@ pub struct Request {
     /// `path.{jsonl,csv,tsv,parquet,txt}[.gz][:column]` (no `.gz` for Parquet), or `categories:K` for the K texts
     /// "category 1" … "category K".
     pub source: String,
-    /// The split to read, [`ALL_SPLITS`] for all. None: the default split of a shipped dataset, every row of
-    /// a file.
+    /// The split to read, [`ALL_SPLITS`] for all. `None`: the default split of a shipped dataset, every row of a file.
     pub split: Option<String>,
-    /// Keep the first so many distinct texts that pass the other filters.
+    /// Keep only this many first distinct texts that pass the other filters.
     pub limit: Option<usize>,
     /// Leave out texts with fewer words (runs without white space).
     pub min_words: Option<usize>,
@@ -46,7 +45,7 @@ pub struct Dataset {
     pub texts: Vec<String>,
     /// Rows read in the split.
     pub rows: usize,
-    /// Rows whose text is that of an earlier row that passed the filters before it.
+    /// Rows whose text equals that of an earlier row that passed the previous filters.
     pub merged: usize,
     /// Rows whose text is nothing but white space.
     pub empty: usize,
@@ -57,17 +56,17 @@ pub struct Dataset {
     /// SHA-256 of `texts`, in lower-case hexadecimal: over each one's length in bytes (64 bits,
     /// little-endian) and its UTF-8.
     pub sha256: String,
-    /// Licence, where the dataset is a shipped one.
+    /// Licence, if the dataset is a shipped one.
     pub licence: Option<&'static str>,
-    /// The split that was read, where there is one or one was asked for.
+    /// The split that was read, if the dataset has one or one was asked for.
     pub split: Option<String>,
 }
 
 impl Dataset {
-    /// The texts that a program has, under a name of its own.
+    /// The texts of a program, under a name of its own.
     ///
     /// # Errors
-    /// Usage, for a text with a NUL, and where none is left.
+    /// Usage, for a text with a NUL, and if no text is left.
     pub fn of_texts(name: &str, texts: impl IntoIterator<Item = String>) -> Result<Self> {
         let mut selection = Selection::new(&Request::default(), Limits::NONE)?;
         for (number, text) in (1..).zip(texts) {
@@ -77,12 +76,12 @@ impl Dataset {
     }
 }
 
-/// Loads the texts of `request`, whose input is within `limits`; `stdin` is read only if the source is `-`.
+/// Loads the texts of `request`, whose input must be within `limits`; `stdin` is read only if the source is `-`.
 ///
 /// # Errors
-/// Usage, for a source, split or column that does not exist, a file that is not what its name says, a row
+/// Usage, for a source, split or column that does not exist, a file whose content does not match its name, a row
 /// without a text, a text that is not UTF-8 or has a NUL, an input or a text that is too large, and for filters that
-/// leave nothing; failed, where reading fails or compressed data are broken. All say where and what to do.
+/// leave nothing; failed, if reading fails or compressed data are broken. All say where and what to do.
 pub fn load(request: &Request, limits: Limits, stdin: &mut dyn Read) -> Result<Dataset> {
     let selection = Selection::new(request, limits)?;
     match Source::parse(&request.source)? {
@@ -100,7 +99,7 @@ fn shipped(card: &'static Card, request: &Request, selection: Selection) -> Resu
     if !known.contains(&split) {
         return Err(Error::unknown("split", split, &known).context(format!("'{}'", card.name)));
     }
-    // The file of a dataset with one split need not say it in every row.
+    // The file of a dataset with one split need not name it in every row.
     let wanted = (card.splits.len() > 1).then_some(split);
     let mut texts = Texts {
         column: Some(card.column),
@@ -166,10 +165,10 @@ fn located(
     from_source(file, source, limits, request, selection)
 }
 
-/// The texts of a file whose bytes are in memory; the end of its `name` says what they are.
+/// The texts of a file whose bytes are in memory; the end of `name` determines the format.
 ///
 /// # Errors
-/// As [`load()`], but for what is about files.
+/// Same as [`load()`], except for those about files.
 pub fn parse(name: &str, bytes: &[u8], limits: Limits) -> Result<Dataset> {
     let request = Request::default();
     let selection = Selection::new(&request, limits)?;

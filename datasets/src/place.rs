@@ -1,10 +1,10 @@
-//! Where in a source something is, and errors that say so.
+//! Places in a source, and errors that name them.
 
 use std::fmt;
 
 use teda_core::{Error, Result};
 
-/// Where in a source something is.
+/// A place in a source.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
     name: &'a str,
@@ -13,16 +13,16 @@ pub(crate) struct Place<'a> {
     number: usize,
 }
 
-/// What places are counted in.
+/// The unit in which places are counted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     Line,
-    /// Of a source without lines.
+    /// A row of a source without lines.
     Row,
 }
 
 impl<'a> Place<'a> {
-    /// A line of the source called `name`.
+    /// A line of the source named `name`.
     pub(crate) fn line(name: &'a str, number: usize) -> Self {
         Self {
             name,
@@ -31,7 +31,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// A row of the source called `name`, which has no lines.
+    /// A row of the source named `name`, which has no lines.
     pub(crate) fn row(name: &'a str, number: usize) -> Self {
         Self {
             name,
@@ -40,17 +40,17 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// What the source is called.
+    /// The name of the source.
     pub(crate) fn name(self) -> &'a str {
         self.name
     }
 
-    /// What this place is one of.
+    /// The unit of this place.
     pub(crate) fn unit(self) -> Unit {
         self.unit
     }
 
-    /// An error of the request: what is here is not what was said to be.
+    /// An error of the request: the content here is not what it should be.
     pub(crate) fn refuse<T>(self, what: impl fmt::Display) -> Result<T> {
         Err(Error::usage(format!("{self}: {what}")))
     }

@@ -17,17 +17,17 @@ const SOURCE: &str = "source";
 const RELEASE: &str = "release";
 const EPSILON: &str = "epsilon";
 
-/// A file of recorded releases, one a row.
+/// A file of recorded releases, one per row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
     /// The file's name without its folder.
     pub name: String,
     /// Every row, in the order of the file.
     pub releases: Vec<RecordedRelease>,
-    /// Rows read: as many as there are releases, for none is left out.
+    /// Rows read: equal to the number of releases, as none is left out.
     pub rows: usize,
-    /// SHA-256 of `releases`, in lower-case hexadecimal: over each one's source and release, of both the length in
-    /// bytes (64 bits, little-endian) and the UTF-8, and its ε: a byte 0 for none, else a byte 1 and the
+    /// SHA-256 of `releases`, in lower-case hexadecimal: over each one's source and release, each as its length in
+    /// bytes (64 bits, little-endian) and its UTF-8, and its ε: a byte 0 if it has none, otherwise a byte 1 and the
     /// number (64 bits, little-endian).
     pub sha256: String,
 }
@@ -35,21 +35,21 @@ pub struct Recorded {
 /// One text that was rewritten, and what came out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedRelease {
-    /// The private text, trimmed at both ends as the texts of a [`Dataset`](crate::Dataset) are; never empty.
+    /// The private text, trimmed at both ends like the texts of a [`Dataset`](crate::Dataset); never empty.
     pub source: String,
-    /// What the mechanism released, as it stands in the file; empty where it released nothing (⊥).
+    /// What the mechanism released, exactly as in the file; empty if it released nothing (⊥).
     pub release: String,
-    /// The nominal ε at which the mechanism ran, finite and above 0; none where the file states none.
+    /// The nominal ε at which the mechanism ran, finite and above 0; `None` if the file states none.
     pub epsilon: Option<f64>,
 }
 
-/// Reads the recorded releases in the file at `path`, `*.{jsonl,csv,tsv,parquet}[.gz]` (no `.gz` for Parquet),
-/// from its columns `source`, `release` and, if there is one, `epsilon`, within `limits`. Other columns do not matter.
+/// Reads the recorded releases in the file at `path`, `*.{jsonl,csv,tsv,parquet}[.gz]` (no `.gz` for Parquet), from
+/// its columns `source`, `release` and, if present, `epsilon`, within `limits`. Other columns are ignored.
 ///
 /// # Errors
-/// Usage, for a file that does not exist, is not what its name says, is plain text, lacks a column or has no
-/// rows, is too large, and for a row without a source or a release, with an invalid ε, or with a text that is not UTF-8,
-/// has a NUL or is too long; failed, where reading fails or the file is broken. All say where and what to do.
+/// Usage, for a file that does not exist, does not match its name, is plain text, lacks a column, has no rows or is
+/// too large, and for a row without a source or a release, with an invalid ε, or with a text that is not UTF-8, has a
+/// NUL or is too long; failed, if reading fails or the file is broken. All say where and what to do.
 pub fn recorded(path: &Path, limits: Limits) -> Result<Recorded> {
     if !source::exists(path)? {
         return Err(Error::usage(format!(
@@ -62,10 +62,10 @@ pub fn recorded(path: &Path, limits: Limits) -> Result<Recorded> {
     from_source(&file, source, limits)
 }
 
-/// The recorded releases of a file whose bytes are in memory; the end of its `name` says what they are.
+/// The recorded releases of a file whose bytes are in memory; the end of `name` determines the format.
 ///
 /// # Errors
-/// As [`recorded()`], but for what is about files.
+/// Same as [`recorded()`], except for those about files.
 pub fn parse_recorded(name: &str, bytes: &[u8], limits: Limits) -> Result<Recorded> {
     let file = Located::named(Path::new(name), None)?;
     from_source(&file, bytes, limits)
@@ -93,7 +93,7 @@ fn from_source(file: &Located<'_>, source: impl Read, limits: Limits) -> Result<
     })
 }
 
-/// The intake of recorded releases: every row, whatever the rows before it were.
+/// The intake of recorded releases: keeps every row, regardless of earlier rows.
 struct Releases {
     limits: Limits,
     releases: Vec<RecordedRelease>,
@@ -112,7 +112,7 @@ impl Intake<3> for Releases {
                 )));
             }
         }
-        // Rows may lack it, but there are not to be two.
+        // Rows may lack it, but there must not be two.
         columns::named(file, EPSILON, columns)?;
         Ok([SOURCE, RELEASE, EPSILON].map(|name| Some(name.to_owned())))
     }
@@ -158,7 +158,7 @@ impl Intake<3> for Releases {
     }
 }
 
-/// The ε that `value` states, if it states one.
+/// The ε in `value`, if there is one.
 fn nominal(value: Value<'_>, place: Place<'_>) -> Result<Option<f64>> {
     let stated = match value {
         Value::Missing | Value::Null => return Ok(None),

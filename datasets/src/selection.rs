@@ -1,4 +1,4 @@
-//! Which texts are used: not empty, of the wanted length, distinct, and no more than the limit.
+//! Selects which texts are used: not empty, of the requested length, distinct, and no more than the limit.
 
 use std::collections::HashSet;
 
@@ -10,17 +10,17 @@ use crate::limits::{KEPT, Limits};
 use crate::place::Place;
 use crate::{Dataset, Request, digest};
 
-/// The texts so far, and what became of the rows that are not among them.
+/// The texts so far, and what happened to the rows that are not among them.
 pub(crate) struct Selection {
     limits: Limits,
     limit: Option<usize>,
     min_words: Option<usize>,
     max_words: Option<usize>,
-    /// Digests instead of the texts: a copy of each text would double the memory, and texts beyond the
-    /// limit need not be kept at all.
+    /// Digests instead of the texts: a copy of each text would double the memory, and texts beyond the limit need not
+    /// be kept at all.
     seen: HashSet<[u8; 32]>,
     texts: Vec<String>,
-    /// Bytes that texts and digests take.
+    /// Bytes taken by texts and digests.
     bytes: u64,
     rows: usize,
     merged: usize,
@@ -30,10 +30,10 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// An empty selection under the filters of `request`, of texts within `limits`.
+    /// An empty selection with the filters of `request`, for texts within `limits`.
     ///
     /// # Errors
-    /// Usage, for filters that no text passes.
+    /// Usage, for filters that no text can pass.
     pub(crate) fn new(request: &Request, limits: Limits) -> Result<Self> {
         if request.limit == Some(0) {
             return Err(Error::usage(
@@ -68,10 +68,10 @@ impl Selection {
         })
     }
 
-    /// Takes the text of one row, found at `place`, or counts why not.
+    /// Takes the text of one row, found at `place`, or counts why it was not taken.
     ///
     /// # Errors
-    /// Usage, for a text with a NUL or of too many bytes, and where all texts together have too many.
+    /// Usage, for a text with a NUL or with too many bytes, and if all texts together have too many.
     pub(crate) fn push(&mut self, text: &str, place: Place<'_>) -> Result<()> {
         self.limits.check_text(text, place)?;
         let text = clean(text, place)?;
@@ -92,14 +92,14 @@ impl Selection {
         Ok(())
     }
 
-    /// Counts what a distinct text takes, of which so many bytes are kept.
+    /// Adds up what a distinct text takes, given how many of its bytes are kept.
     fn keep(&mut self, bytes: u64, place: Place<'_>) -> Result<()> {
         self.bytes += bytes + KEPT;
         let what = "has texts that take";
         self.limits.check_input(place.name(), what, self.bytes)
     }
 
-    /// Whether the number of words, that is of runs without white space, is within bounds.
+    /// Whether the number of words (runs without white space) is within bounds.
     fn fits(&self, text: &str) -> bool {
         if self.min_words.is_none() && self.max_words.is_none() {
             return true;
@@ -112,7 +112,7 @@ impl Selection {
     /// The dataset that was selected.
     ///
     /// # Errors
-    /// Usage, where no text is left.
+    /// Usage, if no text is left.
     pub(crate) fn finish(
         self,
         name: String,

@@ -1,5 +1,5 @@
-//! What a source on the command line means: a shipped dataset, standard input, a number of categories or a file
-//! and a column.
+//! Parses a source on the command line: a shipped dataset, standard input, a number of categories or a file and a
+//! column.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
@@ -18,7 +18,7 @@ use crate::{bytes, categories};
 pub(crate) enum Source<'a> {
     Shipped(&'static Card),
     Stdin,
-    /// So many made-up texts.
+    /// This many made-up texts.
     Categories(usize),
     File(Located<'a>),
 }
@@ -46,10 +46,10 @@ impl<'a> Located<'a> {
         Self::named(path, column)
     }
 
-    /// A file of this name, which need not exist.
+    /// A file with this name, which need not exist.
     ///
     /// # Errors
-    /// Usage, for one of an unknown kind.
+    /// Usage, for a file of an unknown kind.
     pub(crate) fn named(path: &Path, column: Option<&'a str>) -> Result<Self> {
         let (format, gzipped) = format_of(path)?;
         Ok(Self {
@@ -60,24 +60,24 @@ impl<'a> Located<'a> {
         })
     }
 
-    /// How messages name the file.
+    /// The name of the file in messages.
     pub(crate) fn shown(&self) -> String {
         bytes::shown(&self.path)
     }
 
-    /// What is in the file.
+    /// Opens the file.
     ///
     /// # Errors
-    /// Usage, for one that is too large; failed, where it cannot be opened.
+    /// Usage, for a file that is too large; failed, if it cannot be opened.
     pub(crate) fn open(&self, limits: Limits) -> Result<File> {
         bytes::open(&self.path, self.gzipped, limits)
     }
 
-    /// Hands every row of `source`, which is what is in the file, to `intake`.
+    /// Hands every row of `source`, the file's content, to `intake`.
     ///
     /// # Errors
-    /// Usage, for a file that is not what its name says, more than `limits` allow, and rows that `intake` refuses;
-    /// failed, where reading fails or what was read is broken.
+    /// Usage, for a file that does not match its name, for more than `limits` allow, and for rows that `intake`
+    /// refuses; failed, if reading fails or the content is broken.
     pub(crate) fn read<const N: usize>(
         &self,
         source: impl Read,
@@ -110,11 +110,11 @@ impl<'a> Located<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Reads `source`, as `--dataset` has it.
+    /// Parses `source`, the value of `--dataset`.
     ///
     /// # Errors
-    /// Usage, for a name that is neither shipped nor a file, for a file of an unknown kind and for a number of
-    /// categories that is none; failed, where it cannot be told whether there is a file.
+    /// Usage, for a name that is neither shipped nor a file, for a file of an unknown kind and for an invalid number
+    /// of categories; failed, if it cannot be determined whether there is a file.
     pub(crate) fn parse(source: &'a str) -> Result<Self> {
         if source == "-" {
             return Ok(Self::Stdin);
@@ -137,8 +137,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The longest path at the beginning of `source` that exists, alone or before a ':', and what follows that.
-/// So a path with a ':' in it needs no escaping.
+/// The longest existing path at the beginning of `source`, alone or before a ':', and what follows it. So a path that
+/// contains a ':' needs no escaping.
 fn locate(source: &str) -> Result<Option<(&str, Option<&str>)>> {
     if exists(Path::new(source))? {
         return Ok(Some((source, None)));
@@ -151,14 +151,14 @@ fn locate(source: &str) -> Result<Option<(&str, Option<&str>)>> {
     Ok(None)
 }
 
-/// Whether there is something at `path`.
+/// Whether something exists at `path`.
 ///
 /// # Errors
-/// Failed, where that cannot be told.
+/// Failed, if that cannot be determined.
 pub(crate) fn exists(path: &Path) -> Result<bool> {
     match fs::metadata(path) {
         Ok(_) => Ok(true),
-        // Not a path at all: too long, or with a NUL.
+        // Not a valid path: too long, or with a NUL.
         Err(error) => match error.kind() {
             ErrorKind::NotFound
             | ErrorKind::NotADirectory
@@ -204,9 +204,9 @@ fn extension(path: &Path) -> Option<String> {
     Some(path.extension()?.to_str()?.to_lowercase())
 }
 
-/// The error for a source that is nothing known: a missing file if it looks like a path, else an unknown name.
+/// The error for an unknown source: a missing file if it looks like a path, otherwise an unknown name.
 fn missing(source: &str) -> Error {
-    // What precedes a column, if its end looks like a file's.
+    // The part before a column, if its end looks like a file's.
     let path = source
         .rmatch_indices(':')
         .map(|(colon, _)| &source[..colon])

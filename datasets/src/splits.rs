@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use teda_core::{Error, Result};
 
-/// The value of `split` that stands for every split at once.
+/// The value of `split` that means all splits.
 pub const ALL_SPLITS: &str = "all";
 
-/// Name of the field that says a row's split.
+/// Name of the field that holds a row's split.
 pub(crate) const FIELD: &str = "split";
 
-/// A message lists no more splits than this: the field may turn out to hold something else.
+/// A message lists at most this many splits: the field may turn out to hold something else.
 const MOST_LISTED: usize = 20;
 
-/// A filter on the split of a row, and what it met.
+/// A filter on the split of a row, and the splits it has seen.
 pub(crate) struct Splits<'a> {
     wanted: Option<&'a str>,
     found: BTreeSet<String>,
@@ -22,7 +22,7 @@ pub(crate) struct Splits<'a> {
 }
 
 impl<'a> Splits<'a> {
-    /// A filter for `wanted`; none, or [`ALL_SPLITS`], admits every row.
+    /// A filter for `wanted`; `None`, or [`ALL_SPLITS`], admits every row.
     pub(crate) fn new(wanted: Option<&'a str>) -> Self {
         Self {
             wanted: wanted.filter(|name| *name != ALL_SPLITS),
@@ -32,7 +32,7 @@ impl<'a> Splits<'a> {
         }
     }
 
-    /// The one split that is wanted, where not every row is.
+    /// The one split that is wanted, unless every row is.
     pub(crate) fn wanted(&self) -> Option<&'a str> {
         self.wanted
     }
@@ -51,10 +51,10 @@ impl<'a> Splits<'a> {
         admitted
     }
 
-    /// Refuses a split of which no row was met; `name` is for messages.
+    /// Refuses a split of which no row was seen; `name` is for messages.
     ///
     /// # Errors
-    /// Usage, with the splits that there are.
+    /// Usage, listing the existing splits.
     pub(crate) fn finish(&self, name: &str) -> Result<()> {
         let Some(wanted) = self.wanted.filter(|_| self.met && !self.admitted) else {
             return Ok(());

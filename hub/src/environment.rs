@@ -1,13 +1,13 @@
-//! What the store takes from the environment, read once when it is opened.
+//! The store's settings from the environment, read once when it is opened.
 //!
-//! The names are those of the Hugging Face tools, so that one setting serves them and teda.
+//! The names are those of the Hugging Face tools, so that one setting works for them and for teda.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use teda_core::{Error, Result};
 
-/// Where caches are, how the hub is reached and where programs are looked for.
+/// Where caches are, how the hub is reached and where programs are searched.
 #[derive(Debug, Clone)]
 pub(super) struct Environment {
     /// Root of teda's cache: `TEDA_CACHE`, `$XDG_CACHE_HOME/teda` or `~/.cache/teda`.
@@ -28,15 +28,15 @@ impl Environment {
     /// The environment of this process.
     ///
     /// # Errors
-    /// Usage, where no cache is named and there is no home directory to put one in.
+    /// Usage, if no cache is named and there is no home directory to put one in.
     pub(super) fn read() -> Result<Self> {
         Self::from(|name| std::env::var_os(name), std::env::home_dir())
     }
 
-    /// The environment in which `variable` gives the values of variables.
+    /// The environment in which `variable` returns the values of variables.
     ///
     /// # Errors
-    /// As for [`read`](Self::read).
+    /// Same as [`read`](Self::read).
     pub(super) fn from(
         variable: impl Fn(&str) -> Option<OsString>,
         home: Option<PathBuf>,

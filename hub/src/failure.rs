@@ -1,10 +1,10 @@
-//! One error for everything that was tried in vain.
+//! A single error for everything that was tried without success.
 
 use teda_core::Error;
 
 use super::name::Remote;
 
-/// Sources that could not give a model, each with the reason.
+/// Sources that could not supply a model, each with the reason.
 pub(super) struct Failures<'a> {
     remote: &'a Remote,
     tried: Vec<(String, String)>,
@@ -23,7 +23,7 @@ impl<'a> Failures<'a> {
         self.tried.push((source.into(), why.to_string()));
     }
 
-    /// The error, where fetching was allowed.
+    /// The error if fetching was allowed.
     pub(super) fn unobtainable(&self) -> Error {
         let name = &self.remote.name;
         Error::failed(format!(
@@ -35,7 +35,7 @@ impl<'a> Failures<'a> {
         ))
     }
 
-    /// The error, where fetching was forbidden.
+    /// The error if fetching was not allowed.
     pub(super) fn offline(&self) -> Error {
         let name = &self.remote.name;
         Error::failed(format!(

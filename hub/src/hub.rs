@@ -1,7 +1,7 @@
 //! The Hugging Face hub, and the cache that it shares with other tools.
 //!
-//! What a repository holds is asked in one request, whose refusals are explained; files are then
-//! downloaded into the cache, whose layout is that of `hf-hub`.
+//! The contents of a repository are queried in one request, whose refusals are explained; files are then downloaded
+//! into the cache, which has the layout of `hf-hub`.
 
 mod download;
 
@@ -27,13 +27,13 @@ use super::record::Source;
 use download::Download;
 
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long an answer may take to begin, and a body to go on: a large file takes as long as it takes. (Tests do not
-/// wait for a minute.)
+/// How long an answer may take to begin, and a body may stall: a large file may take any time. (Tests do not wait for
+/// a minute.)
 const STALL: Duration = Duration::from_secs(if cfg!(test) { 3 } else { 60 });
-/// Bytes of a listing at most: some hundred for each of a hundred thousand files.
+/// Most bytes in a listing: some hundred for each of a hundred thousand files.
 const LISTING: u64 = 64 << 20;
 
-/// The hub as the environment names it.
+/// The hub as named by the environment.
 pub(super) struct Hub<'a> {
     environment: &'a Environment,
     progress: Progress,
@@ -45,11 +45,11 @@ pub(super) struct Found {
     snapshot: PathBuf,
     files: Vec<String>,
     listing: Option<Listing>,
-    /// Whether some file was there before, so that it may be damaged.
+    /// Whether some file was there before, and so may be damaged.
     pub(super) reused: bool,
 }
 
-/// What the hub says of a revision.
+/// The hub's data on a revision.
 #[derive(Deserialize)]
 struct Listing {
     sha: String,
@@ -64,7 +64,7 @@ struct Sibling {
     lfs: Option<Lfs>,
 }
 
-/// What the hub says of a large file.
+/// The hub's data on a large file.
 #[derive(Deserialize)]
 struct Lfs {
     sha256: Option<String>,
@@ -84,7 +84,7 @@ impl<'a> Hub<'a> {
         }
     }
 
-    /// The hub and what is asked of it, for messages.
+    /// The hub and the request, for messages.
     pub(super) fn title(&self, remote: &Remote) -> String {
         format!(
             "the hub, {}/{} at {}",
@@ -100,7 +100,7 @@ impl<'a> Hub<'a> {
         )
     }
 
-    /// What the cache has of the model, if that is all of it.
+    /// The cached files of the model, if they are complete.
     pub(super) fn cached(&self, remote: &Remote) -> Option<Found> {
         let cache = self.cache().repo(repo(remote, &remote.revision));
         let own = cache.pointer_path(&remote.revision);
@@ -127,10 +127,10 @@ impl<'a> Hub<'a> {
         })
     }
 
-    /// Downloads what the cache lacks of the model, or everything if `force`.
+    /// Downloads what the cache lacks of the model, or everything if `force` is set.
     ///
     /// # Errors
-    /// Failed, where the hub cannot be reached, refuses, or has no such model.
+    /// Failed, if the hub cannot be reached, refuses, or does not have the model.
     pub(super) fn fetch(&self, remote: &Remote, force: bool) -> Result<Found> {
         let listing = self.listing(remote)?;
         let there: Vec<String> = listing
@@ -152,8 +152,8 @@ impl<'a> Hub<'a> {
             download.file(file)?;
         }
         let (snapshot, reused) = (download.snapshot, download.reused);
-        // Lets the Hugging Face tools find the snapshot by the name that was asked for, and those that
-        // are built on hf-hub by its own.
+        // Lets the Hugging Face tools find the snapshot by the name that was asked for, and tools built on hf-hub by
+        // its own name.
         for revision in [&remote.revision, &listing.sha] {
             let cache = self.cache().repo(repo(remote, revision));
             cache.create_ref(&listing.sha).ok();
@@ -199,10 +199,10 @@ impl<'a> Hub<'a> {
             return Err(odd(&format!("a listing of more than {LISTING} bytes")));
         }
         let listing: Listing = serde_json::from_slice(&body).map_err(|e| odd(&e))?;
-        // Becomes the name of a directory.
+        // It becomes the name of a directory.
         if !is_hexadecimal(&listing.sha) {
             return Err(Error::failed(format!(
-                "it did not answer as a hub does: '{}' is no commit",
+                "it did not answer as a hub does: '{}' is not a commit",
                 shown(&listing.sha)
             )));
         }
@@ -219,7 +219,7 @@ impl<'a> Hub<'a> {
             .map_err(|e| Error::failed(format!("it cannot be reached: {}", cause(&e))))
     }
 
-    /// What a refusal means and what to do about it.
+    /// The meaning of a refusal and what to do about it.
     fn refusal(&self, remote: &Remote, answer: &Response) -> Error {
         let page = format!("{}/{}", self.environment.endpoint, remote.repository);
         let status = answer.status();
@@ -256,15 +256,15 @@ impl<'a> Hub<'a> {
 }
 
 impl Found {
-    /// Puts the files into `directory`, as further names of the same content where that is possible.
+    /// Puts the files into `directory`, as hard links to the same content if possible.
     ///
     /// # Errors
-    /// Failed, where a file cannot be placed.
+    /// Failed, if a file cannot be placed.
     pub(super) fn place(&self, remote: &Remote, directory: &Path) -> Result<Gathered> {
         let mut files = Vec::new();
         for name in &self.files {
             let from = self.snapshot.join(name);
-            // The cache has links to files that are named by the content.
+            // The cache has links to files that are named by their content.
             let content = from
                 .canonicalize()
                 .map_err(|e| Error::failed(format!("{}: {e}", from.display())))?;
@@ -294,7 +294,7 @@ impl Found {
         })
     }
 
-    /// The digest that the hub states of a file.
+    /// The digest that the hub states for a file.
     fn stated(&self, name: &str) -> Option<String> {
         let siblings = &self.listing.as_ref()?.siblings;
         let sibling = siblings.iter().find(|sibling| sibling.rfilename == name)?;
@@ -302,7 +302,7 @@ impl Found {
     }
 }
 
-/// The SHA-256 by which the cache names a large file; small ones have other names.
+/// The SHA-256 by which the cache names a large file; small files have other names.
 fn named_by_digest(content: &Path) -> Option<String> {
     let name = content.file_name()?.to_str()?;
     (name.len() == 64 && is_hexadecimal(name)).then(|| name.to_owned())
@@ -330,7 +330,7 @@ fn client(redirects: Policy) -> Result<Client> {
         .map_err(|e| Error::failed(format!("no HTTP client: {}", cause(&e))))
 }
 
-/// The innermost reason of a failed request; the outer ones only say that it failed.
+/// The innermost cause of a failed request; the outer ones only say that it failed.
 fn cause(error: &(dyn StdError + 'static)) -> String {
     let mut innermost = error;
     while let Some(next) = innermost.source() {

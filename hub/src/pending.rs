@@ -1,7 +1,7 @@
-//! A model that is being fetched: beside the store until it is complete, then moved in at once.
+//! A model that is being fetched: kept beside the store until it is complete, then moved in at once.
 //!
-//! `models/.partial/NAME/` holds what is not complete, `models/.partial/NAME.lock` is held by the
-//! process that works on it. What a killed process left has no holder and is removed by the next.
+//! `models/.partial/NAME/` holds incomplete files, `models/.partial/NAME.lock` is held by the process that works on
+//! it. What a killed process left has no holder and is removed by the next one.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use teda_core::{Error, Result};
 use super::lock::{self, lock};
 use super::progress::Progress;
 
-/// Held while one model is fetched. Dropping it removes what was not moved in.
+/// Held while one model is fetched. Dropping it removes whatever was not moved in.
 pub(super) struct Pending {
     partial: PathBuf,
     directory: PathBuf,
@@ -19,10 +19,10 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// Takes the lock on `folder` below `models`, waiting for another process that has it.
+    /// Takes the lock on `folder` below `models`, waiting if another process has it.
     ///
     /// # Errors
-    /// Failed, where nothing can be written there.
+    /// Failed, if nothing can be written there.
     pub(super) fn begin(models: &Path, folder: &str, progress: Progress) -> Result<Self> {
         let all = models.join(".partial");
         fs::create_dir_all(&all).map_err(|e| {
@@ -49,23 +49,23 @@ impl Pending {
     /// An empty directory for the files of the model.
     ///
     /// # Errors
-    /// Failed, where it cannot be made.
+    /// Failed, if it cannot be created.
     pub(super) fn files(&self) -> Result<PathBuf> {
         self.empty("model")
     }
 
-    /// An empty directory for what comes and goes on the way.
+    /// An empty directory for temporary files.
     ///
     /// # Errors
-    /// Failed, where it cannot be made.
+    /// Failed, if it cannot be created.
     pub(super) fn scratch(&self) -> Result<PathBuf> {
         self.empty("scratch")
     }
 
-    /// Moves the files in, in place of what was there.
+    /// Moves the files in, replacing what was there.
     ///
     /// # Errors
-    /// Failed, where something cannot be moved.
+    /// Failed, if something cannot be moved.
     pub(super) fn finish(&self) -> Result<PathBuf> {
         if self.directory.exists() {
             let old = self.empty("old")?.join("model");
@@ -88,12 +88,12 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        // What stays is swept up by the next fetch.
+        // What remains is removed by the next fetch.
         fs::remove_dir_all(&self.partial).ok();
     }
 }
 
-/// Removes what processes left that ended before they were done.
+/// Removes what was left by processes that ended before they were done.
 fn sweep(all: &Path) {
     for entry in fs::read_dir(all).into_iter().flatten().flatten() {
         let path = entry.path();

@@ -1,4 +1,4 @@
-//! What the store says on standard error while something takes long.
+//! Messages of the store on standard error during slow operations.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
@@ -13,15 +13,15 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Says nothing when `quiet`; bars need a terminal besides.
+    /// Silent if `quiet`; bars also need a terminal.
     pub(super) fn new(quiet: bool) -> Self {
         Self { quiet }
     }
 
-    /// One line.
+    /// Prints one line.
     pub(super) fn note(self, text: &str) {
         if !self.quiet {
-            // Nobody who reads it is no reason to stop.
+            // If nobody reads it, that is no reason to stop.
             let _ = writeln!(std::io::stderr(), "{}", plain_lines(text));
         }
     }
@@ -37,7 +37,7 @@ impl Progress {
             .with_message(plain(ending(file)).into_owned())
     }
 
-    /// A sign of life with the time gone, for work that does not say how far it is.
+    /// A sign of life with the elapsed time, for work without known progress.
     pub(super) fn spinner(self, message: String) -> ProgressBar {
         let style = ProgressStyle::with_template("{spinner} {msg}  {elapsed}")
             .expect("the template is well-formed");
@@ -57,7 +57,7 @@ impl Progress {
     }
 }
 
-/// As much of a file's name as stands before a bar.
+/// The part of a file's name that is shown before a bar.
 fn ending(file: &str) -> &str {
     const LONGEST: usize = 32;
     let start = file.char_indices().rev().take(LONGEST).last();

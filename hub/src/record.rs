@@ -1,7 +1,7 @@
 //! `record.json`: what makes a directory of the store a complete model.
 //!
-//! It is written last and read first: a directory without it is no model, and files that differ
-//! from it are never loaded.
+//! It is written last and read first: a directory without it is not a model, and files that differ from it are never
+//! loaded.
 
 use std::fmt;
 use std::fs::File;
@@ -36,7 +36,7 @@ pub struct FileRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub(super) enum Source {
-    /// A repository of the hub at the commit that the revision meant.
+    /// A repository of the hub, at the commit to which the revision referred.
     Hub {
         repository: String,
         revision: String,
@@ -72,7 +72,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// A record of `files`, which are measured already.
+    /// A record of `files`, which have been measured.
     pub(super) fn new(name: &str, source: Source, files: Vec<FileRecord>) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
@@ -82,10 +82,10 @@ impl Record {
         }
     }
 
-    /// The record in `directory`, or `None` where there is none.
+    /// The record in `directory`, or `None` if there is none.
     ///
     /// # Errors
-    /// Failed, where it cannot be read or is none.
+    /// Failed, if it cannot be read or is invalid.
     pub(super) fn read(directory: &Path) -> Result<Option<Self>> {
         let path = directory.join(FILE);
         let bytes = match std::fs::read(&path) {
@@ -108,15 +108,15 @@ impl Record {
     /// Writes the record into `directory`.
     ///
     /// # Errors
-    /// Failed, where it cannot be written.
+    /// Failed, if it cannot be written.
     pub(super) fn write(&self, directory: &Path) -> Result<()> {
         let path = directory.join(FILE);
         let text = serde_json::to_string_pretty(self).expect("a record is plain data") + "\n";
         std::fs::write(&path, text).map_err(|e| Error::failed(format!("{}: {e}", path.display())))
     }
 
-    /// Refuses a record whose digests are not those that this program knows: of all files, where they came from these
-    /// packages, and of weights that the hub has, too.
+    /// Refuses a record whose digests differ from those that this program knows: for all files if they came from these
+    /// packages, otherwise for the weights that the hub has, too.
     ///
     /// # Errors
     /// Failed, for the first file that is missing or differs.
@@ -164,7 +164,7 @@ impl Record {
 }
 
 /// # Errors
-/// Failed, where the digest is another one than `expected`.
+/// Failed, if the digest is not `expected`.
 pub(super) fn compare(directory: &Path, found: &FileRecord, expected: &str) -> Result<()> {
     if found.sha256 == expected {
         return Ok(());
@@ -179,7 +179,7 @@ pub(super) fn compare(directory: &Path, found: &FileRecord, expected: &str) -> R
 /// Size and digest of files of a directory, in the order given.
 ///
 /// # Errors
-/// Failed, where one cannot be read.
+/// Failed, if one cannot be read.
 pub(super) fn measure(directory: &Path, names: &[&str]) -> Result<Vec<FileRecord>> {
     names
         .par_iter()

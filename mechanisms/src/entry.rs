@@ -1,4 +1,4 @@
-//! What the registry knows of a mechanism, and how an instance is made from it.
+//! A mechanism's entry in the registry, and how an instance is made from it.
 
 use std::sync::Arc;
 
@@ -18,34 +18,33 @@ pub struct Context {
     pub tokens: Arc<dyn TokenMap>,
     /// The public sentence encoder.
     pub encoder: Arc<dyn Encoder>,
-    /// The black-box rewriter; present where [`Entry::rewriter`] asks for one.
+    /// The black-box rewriter; present if [`Entry::rewriter`] asks for one.
     pub generator: Option<Arc<dyn TextGenerator>>,
-    /// The black-box language model, whose temperature counts; present where [`Entry::rewriter`] asks
-    /// for one.
+    /// The black-box language model, whose temperature matters; present if [`Entry::rewriter`] asks for one.
     pub sampler: Option<Arc<dyn TextGenerator>>,
-    /// The language model; present where [`Entry::rewriter`] asks for one.
+    /// The language model; present if [`Entry::rewriter`] asks for one.
     pub language_model: Option<Arc<dyn LanguageModel>>,
-    /// What their tables may take, all together.
+    /// The shared memory for the tables of all mechanisms.
     pub memory: Memory,
 }
 
-/// What a mechanism rewrites with.
+/// The kind of model that a mechanism rewrites with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rewriter {
-    /// Itself.
+    /// No model.
     Nothing,
     /// Any black-box rewriter.
     Generator,
-    /// A black-box language model, whose temperature counts.
+    /// A black-box language model, whose temperature matters.
     Sampler,
-    /// A language model that shows its logits.
+    /// A language model that exposes its logits.
     LanguageModel,
-    /// Any of these, as the parameters say.
+    /// Any of these, depending on the parameters.
     Any,
 }
 
 impl Rewriter {
-    /// What `--llm` must name, in words; `None` where nothing is rewritten with.
+    /// What `--llm` must name, in words; `None` if the mechanism uses no model.
     #[must_use]
     pub fn describe(self) -> Option<&'static str> {
         match self {
@@ -59,15 +58,15 @@ impl Rewriter {
     }
 }
 
-/// What a mechanism is in the registry for.
+/// Why a mechanism is in the registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Published by its authors as a private rewriter.
     Published,
-    /// Of known ε, or known to be broken: what audits are tested on.
+    /// Of known ε, or known to be broken: for testing audits.
     Control,
-    /// A protocol of local differential privacy over categories, which does not rewrite but encodes: of
-    /// known ε, for comparison with audits of tabular data.
+    /// A protocol of local differential privacy over categories, which encodes instead of rewriting: of known ε, for
+    /// comparison with audits of tabular data.
     Protocol,
 }
 
@@ -89,7 +88,7 @@ pub type Preset = (&'static str, &'static [(&'static str, &'static str)]);
 /// Builds an instance.
 pub type Build = dyn Fn(&Context, f64, &Settings) -> Result<Box<dyn Mechanism>> + Sync;
 
-/// A mechanism's line in the registry.
+/// A mechanism's entry in the registry.
 pub struct Entry {
     /// Its paper's name, in kebab-case.
     pub name: &'static str,
@@ -101,21 +100,21 @@ pub struct Entry {
     pub kind: Kind,
     /// What one ε is spent on; `None` for a mechanism without ε.
     pub unit: Option<Unit>,
-    /// The ε that are run when none are asked for; empty for a mechanism without ε.
+    /// The ε that are run by default; empty for a mechanism without ε.
     pub grid: &'static [f64],
-    /// What `--set` can change.
+    /// The parameters that `--set` can change.
     pub parameters: &'static [Parameter],
-    /// What `--preset` can choose.
+    /// The presets that `--preset` can choose.
     pub presets: &'static [Preset],
-    /// What it rewrites with.
+    /// The kind of model that it rewrites with.
     pub rewriter: Rewriter,
-    /// Builds an instance at an ε that is positive and finite, or 0 for a mechanism without one;
-    /// called by [`Entry::instance`] alone, which checks it.
+    /// Builds an instance at an ε that is positive and finite, or 0 for a mechanism without ε; called only by
+    /// [`Entry::instance`], which checks this.
     pub build: &'static Build,
 }
 
 impl Entry {
-    /// What published rewriters have in common unless they say otherwise: one ε for a text, nothing to set.
+    /// Defaults for published rewriters: one ε per text, no parameters.
     pub(crate) const PUBLISHED: Self = Self {
         name: "",
         summary: "",
@@ -133,14 +132,14 @@ impl Entry {
         },
     };
 
-    /// What controls have in common: no ε, nothing to set.
+    /// Defaults for controls: no ε, no parameters.
     pub(crate) const CONTROL: Self = Self {
         kind: Kind::Control,
         unit: None,
         ..Self::PUBLISHED
     };
 
-    /// What protocols have in common: one ε for a text, run where Arcolezi & Gambs audit them.
+    /// Defaults for protocols: one ε per text, run where Arcolezi & Gambs audit them.
     pub(crate) const PROTOCOL: Self = Self {
         kind: Kind::Protocol,
         grid: &[0.5, 1.0, 2.0, 4.0],
@@ -178,8 +177,8 @@ impl Entry {
     /// An instance at `epsilon` (`None` for a mechanism without ε).
     ///
     /// # Errors
-    /// Usage, if ε is missing, superfluous, not positive or not finite; or what the mechanism's own
-    /// construction says.
+    /// Usage, if ε is missing, superfluous, not positive or not finite; or any error from the mechanism's own
+    /// construction.
     pub fn instance(
         &self,
         context: &Context,

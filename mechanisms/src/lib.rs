@@ -1,8 +1,8 @@
 //! The rewriting mechanisms that can be audited, one file each, and the registry that names them.
 //!
-//! Each family has a folder. Privacy-critical lines (utility, sensitivity, noise, split of the budget)
-//! stand in the mechanism's own file with their derivation beside them; what families share is in `noise`
-//! and `text`. [`Exec`] runs an external mechanism.
+//! Each family has a folder. Privacy-critical lines (utility, sensitivity, noise, split of the budget) are in the
+//! mechanism's own file, next to their derivation; what families share is in `noise` and `text`. [`Exec`] runs an
+//! external mechanism.
 
 mod controls;
 mod dp_gtr;

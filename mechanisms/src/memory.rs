@@ -1,22 +1,22 @@
-//! The memory that tables of mechanisms may take.
+//! The memory available to tables of mechanisms.
 //!
-//! A table saves time and changes no result: whoever gets no memory for one computes without it.
+//! A table saves time and changes no result: a mechanism that gets no memory for one computes without it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that are left, for all mechanisms that share it. By default there are none.
+/// Bytes left, for all mechanisms that share it. By default there are none.
 #[derive(Debug, Clone, Default)]
 pub struct Memory(Arc<AtomicUsize>);
 
 impl Memory {
-    /// So many bytes.
+    /// This many bytes.
     #[must_use]
     pub fn new(bytes: usize) -> Self {
         Self(Arc::new(AtomicUsize::new(bytes)))
     }
 
-    /// Takes `bytes`; `false`, and nothing is taken, where fewer are left.
+    /// Takes `bytes`; returns `false`, and takes nothing, if fewer are left.
     #[must_use]
     pub fn take(&self, bytes: usize) -> bool {
         let less = |left: usize| left.checked_sub(bytes);

@@ -1,4 +1,4 @@
-//! The mechanisms by name. Adding one is one file and one line: its name in the list of its family's `mod.rs`.
+//! The mechanisms by name. Adding one takes one file and one line: its name in the list of its family's `mod.rs`.
 
 use teda_core::{Error, Result};
 
@@ -10,13 +10,13 @@ macro_rules! mechanisms {
     ($($name:ident,)*) => {
         $(pub mod $name;)*
 
-        /// The family's mechanisms, in the order in which they are listed.
+        /// The family's mechanisms, in the order of listing.
         pub const ENTRIES: &[&crate::Entry] = &[$(&$name::ENTRY),*];
     };
 }
 pub(crate) use mechanisms;
 
-/// The families, in the order in which they are listed.
+/// The families, in the order of listing.
 const FAMILIES: &[&[&Entry]] = &[
     privrewrite::ENTRIES,
     safedp::ENTRIES,
@@ -27,7 +27,7 @@ const FAMILIES: &[&[&Entry]] = &[
     ldp::ENTRIES,
 ];
 
-/// Every mechanism, in the order in which they are listed.
+/// Every mechanism, in the order of listing.
 pub const ALL: &[&Entry] = &joined::<{ size(FAMILIES) }>(FAMILIES);
 
 /// How many mechanisms these families have.
@@ -56,7 +56,7 @@ pub(crate) const fn joined<const N: usize>(families: &[&[&'static Entry]]) -> [&
     all
 }
 
-/// The entry called `name`.
+/// The entry with this name.
 ///
 /// # Errors
 /// Usage, listing the known names.

@@ -1,10 +1,10 @@
-//! The engine: language models and encoders that run in this process. It reads files and no network.
+//! The engine: language models and encoders that run in this process. It reads files but does not use the network.
 //!
-//! [`builtin`] holds the models whose weights ship in the binary; [`Checkpoint`] opens the files of any
-//! other. [`SentenceEncoder`], [`LocalModel`] and [`MaskedLm`] run them. From files to numbers:
-//! `checkpoint` (files and tensors) → `architecture` (one file each, built from a checkpoint) →
-//! `transformer` (the parts, once for all) → `matrix` (operations on every device) → `kernel` (the
-//! processor's own). Each uses what stands after it, and `checkpoint` none of them.
+//! [`builtin`] holds the models whose weights ship in the binary; [`Checkpoint`] opens the files of any other model.
+//! [`SentenceEncoder`], [`LocalModel`] and [`MaskedLm`] run them. From files to numbers: `checkpoint` (files and
+//! tensors) → `architecture` (one file each, built from a checkpoint) → `transformer` (the parts, shared by all) →
+//! `matrix` (operations on every device) → `kernel` (those on the processor). Each uses those after it, except
+//! `checkpoint`, which uses none of them.
 
 mod architecture;
 pub mod builtin;

@@ -1,13 +1,12 @@
 //! Masked language models.
 //!
 //! # Definition
-//! A bidirectional encoder with the head decode(norm(gelu(dense(h)))) (Liu et al. 2019). A row's result
-//! has the same bits in any batch, and head and last layer run at the positions asked for alone. One
-//! call uses one thread; callers run several calls side by side.
+//! A bidirectional encoder with the head decode(norm(gelu(dense(h)))) (Liu et al. 2019). A row's result has the same
+//! bits in any batch, and head and last layer run only at the requested positions. One call uses one thread; callers
+//! run several calls side by side.
 //!
 //! # Deviations
-//! Pad tokens inside a row are dropped, which is what an attention mask and position numbers that
-//! skip pads amount to.
+//! Pad tokens inside a row are dropped, which is equivalent to an attention mask and position numbers that skip pads.
 
 use ndarray::Array2;
 use serde_json::Value;
@@ -21,9 +20,9 @@ use crate::transformer::Masked;
 /// One row of a batch.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
-    /// Token ids, special tokens included.
+    /// Token ids, including special tokens.
     pub tokens: &'a [u32],
-    /// Indices into `tokens` whose output is asked for.
+    /// Indices into `tokens` whose output is requested.
     pub asked: &'a [usize],
 }
 
@@ -37,7 +36,7 @@ impl MaskedLm {
     /// The model of an opened checkpoint.
     ///
     /// # Errors
-    /// Failed, where it is another kind of model or its files do not fit together.
+    /// Failed, if it is another kind of model or its files do not fit together.
     pub fn load(checkpoint: &Checkpoint) -> Result<Self> {
         let name = &checkpoint.name;
         Self::of(
@@ -49,10 +48,10 @@ impl MaskedLm {
         .map_err(|e| e.context(format!("model '{name}'")))
     }
 
-    /// The model of some tensors, which messages call `name`.
+    /// Builds the model from its tensors; `name` is its name in messages.
     ///
     /// # Errors
-    /// Failed, where the configuration is of another kind or does not fit the tensors.
+    /// Failed, if the configuration is of another kind or does not fit the tensors.
     pub(crate) fn of(
         name: &str,
         tensors: &dyn Tensors,
@@ -65,16 +64,16 @@ impl MaskedLm {
         })
     }
 
-    /// Whether `checkpoint` is a masked language model, which fills gaps and continues nothing.
+    /// Whether `checkpoint` is a masked language model, which fills gaps but does not continue texts.
     #[must_use]
     pub fn fits(checkpoint: &Checkpoint) -> bool {
         architecture::is_masked(&checkpoint.config)
     }
 
-    /// The same model with a decoder for `tokens` alone: column j of the logits is `tokens[j]`.
+    /// The same model with a decoder for only `tokens`: column j of the logits is `tokens[j]`.
     ///
     /// # Errors
-    /// Where a token is outside the vocabulary.
+    /// If a token is outside the vocabulary.
     pub fn restricted_to(self, tokens: &[u32]) -> Result<Self> {
         let masked = self.masked.restricted_to(tokens)?;
         Ok(Self { masked, ..self })
@@ -86,18 +85,18 @@ impl MaskedLm {
         self.masked.encoder.vocabulary
     }
 
-    /// The most tokens that a row may have, pads not counted.
+    /// Most tokens that a row may have, not counting pads.
     #[must_use]
     pub fn longest(&self) -> usize {
         self.masked.encoder.longest
     }
 
-    /// Hidden states after the last layer, `[asked × hidden]`: the asked positions of the first
-    /// row, then of the second, and so on.
+    /// Hidden states after the last layer, `[asked × hidden]`: the requested positions of the first row, then of the
+    /// second, and so on.
     ///
     /// # Errors
-    /// Where a row is empty or too long, a token is outside the vocabulary, or a position asked for
-    /// is outside its row or a pad.
+    /// If a row is empty or too long, a token is outside the vocabulary, or a requested position is outside its row or
+    /// a pad.
     pub fn hidden_states(&self, rows: &[Row<'_>]) -> Result<Array2<f32>> {
         let states = self.states(rows)?.into_values()?;
         Ok(array(states, self.masked.encoder.embeddings.hidden))
@@ -106,7 +105,7 @@ impl MaskedLm {
     /// Logits, `[asked × vocabulary]`, in the order of [`MaskedLm::hidden_states`].
     ///
     /// # Errors
-    /// Those of [`MaskedLm::hidden_states`].
+    /// Same as [`MaskedLm::hidden_states`].
     pub fn logits(&self, rows: &[Row<'_>]) -> Result<Array2<f32>> {
         let head = &self.masked.head;
         let logits = head.logits(&self.states(rows)?)?.into_values()?;
@@ -133,7 +132,7 @@ impl MaskedLm {
 
     fn without_pads(&self, row: &Row<'_>) -> Result<(Vec<u32>, Vec<usize>)> {
         let mut tokens = Vec::with_capacity(row.tokens.len());
-        // Where each token went, None for a pad.
+        // Where each token went; `None` for a pad.
         let places: Vec<Option<usize>> = row
             .tokens
             .iter()

@@ -11,12 +11,11 @@ use crate::kernel::math::all_finite;
 use crate::matrix::Backend;
 use crate::transformer;
 
-/// Texts of one task: enough for the products to be wide, few enough for their activations to stay
-/// in the caches.
+/// Texts per task: enough for the products to be wide, few enough for their activations to stay in the caches.
 const TASK: usize = 32;
 
-/// A sentence encoder (Reimers and Gurevych 2019). A text longer than the model's window counts by its
-/// beginning. One task uses one thread, and tasks run side by side.
+/// A sentence encoder (Reimers and Gurevych 2019). Of a text longer than the model's window only the beginning counts.
+/// One task uses one thread, and tasks run side by side.
 pub struct SentenceEncoder {
     name: String,
     encoder: transformer::Encoder,
@@ -28,15 +27,15 @@ impl SentenceEncoder {
     /// The encoder of an opened checkpoint.
     ///
     /// # Errors
-    /// Failed, where it is another kind of model or its files do not fit together.
+    /// Failed, if it is another kind of model or its files do not fit together.
     pub fn load(checkpoint: Checkpoint) -> Result<Self> {
         Self::on(checkpoint, &Backend::best())
     }
 
-    /// The same on a backend of the caller's.
+    /// Like [`SentenceEncoder::load`], on a given backend.
     ///
     /// # Errors
-    /// Those of [`SentenceEncoder::load`].
+    /// Same as [`SentenceEncoder::load`].
     pub fn on(checkpoint: Checkpoint, backend: &Backend) -> Result<Self> {
         let encoder = architecture::encoder(&checkpoint, backend)?;
         let window = checkpoint.window.unwrap_or(usize::MAX).min(encoder.longest);
@@ -62,10 +61,10 @@ impl SentenceEncoder {
         })
     }
 
-    /// The last layer's states of token rows, all rows one after the other, `[tokens × hidden]`.
+    /// The last layer's states for token sequences, all sequences one after the other, `[tokens × hidden]`.
     ///
     /// # Errors
-    /// Where a row is empty, too long or holds an unknown token.
+    /// If a sequence is empty, too long or holds an unknown token.
     pub fn hidden_states(&self, rows: &[&[u32]]) -> Result<Array2<f32>> {
         let asked = rows
             .iter()
@@ -84,7 +83,7 @@ impl SentenceEncoder {
             .iter()
             .map(|text| encode(&self.tokenizer, text, true))
             .collect::<Result<_>>()?;
-        // A tokenizer without special tokens makes no row of an empty text: its vector stays 0.
+        // A tokenizer without special tokens gives no row for an empty text: its vector stays 0.
         let (places, rows): (Vec<usize>, Vec<&[u32]>) = rows
             .iter()
             .enumerate()

@@ -799,7 +799,7 @@ fn hostile_tokenizers_are_refused() {
     }
     fs::remove_file(&file).unwrap();
     fs::create_dir(&file).unwrap();
-    complaints.refused("a directory", here.path(), "it is no file");
+    complaints.refused("a directory", here.path(), "it is not a file");
 
     let replace =
         |from: Value, to: &str| json!({"type": "Replace", "pattern": from, "content": to});

@@ -192,7 +192,7 @@ fn a_wrong_configuration_is_named_with_tensor_and_shapes() {
         (
             "\"num_attention_heads\": 4",
             "\"num_attention_heads\": 5",
-            "config.json: a width of 192 is no multiple of 5 heads",
+            "config.json: a width of 192 is not a multiple of 5 heads",
         ),
         ("relu", "mish", "unknown variant `mish`"),
         (

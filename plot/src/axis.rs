@@ -1,4 +1,4 @@
-//! From values to pixels, and which values are ticks.
+//! Maps values to pixels, and chooses the ticks.
 
 use super::canvas::Point;
 use super::font;
@@ -6,11 +6,11 @@ use super::style::SMALL;
 
 /// A nominal axis whose grid spans at least this factor is logarithmic.
 const LOG_FROM: f64 = 20.0;
-/// More grid values than this make no ticks.
+/// With more grid values than this, they are not used as ticks.
 const MANY: usize = 12;
-/// Least space between two tick labels.
+/// Minimum space between two tick labels.
 const GAP: f64 = 10.0;
-/// Width of the strip that a logarithmic axis keeps for the value 0.
+/// Width of the strip reserved for the value 0 on a logarithmic axis.
 const ZERO_STRIP: f64 = 60.0;
 /// Length of the straight pieces of a curved line.
 const PIECE: f64 = 8.0;
@@ -18,7 +18,7 @@ const PIECE: f64 = 8.0;
 /// A mapping of values to pixels along one direction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// Whether the mapping is logarithmic; then it holds for positive values, and 0 stands apart.
+    /// Whether the mapping is logarithmic; then it holds for positive values, and 0 is drawn separately.
     pub log: bool,
     /// Values at both ends, 0 < `from` if logarithmic.
     from: f64,
@@ -26,16 +26,16 @@ pub struct Axis {
     /// Pixels at both ends.
     start: f64,
     end: f64,
-    /// Where a logarithmic axis has its 0, if any value is 0.
+    /// Position of 0 on a logarithmic axis, if any value is 0.
     pub zero: Option<f64>,
 }
 
-/// A tick; one without room for its label has none.
+/// A tick; its label is missing if there is no room for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tick {
-    /// Where it is, in pixels.
+    /// Its position, in pixels.
     pub at: f64,
-    /// What it says.
+    /// Its text.
     pub label: Option<String>,
 }
 
@@ -61,7 +61,7 @@ impl Axis {
             return Self::linear((0.0, 1.0), (start, end));
         }
         if greatest / least < LOG_FROM {
-            // A single value stands in the middle; several leave some space at the right.
+            // A single value is in the middle; with several, some space is left at the right.
             let to = if least == greatest { 2.0 } else { 1.06 } * greatest;
             return Self::linear((0.0, to), (start, end));
         }
@@ -97,9 +97,9 @@ impl Axis {
         }
     }
 
-    /// The line through `points` (pixels, from left to right) that is straight in the values of this axis:
-    /// on a logarithmic one it is curved. So of two lines the same is above in the picture as in the values,
-    /// between the points, too. A line to or from a 0 that stands apart is straight.
+    /// The line through `points` (pixels, from left to right) that is straight in the values of this axis: on a
+    /// logarithmic axis it is curved. So if one of two lines is above the other in the values, it is above it in the
+    /// picture, too, even between the points. A line to or from a separate 0 is straight.
     pub fn joined(&self, points: &[Point]) -> Vec<Point> {
         let Some(&first) = points.first() else {
             return Vec::new();
@@ -126,7 +126,7 @@ impl Axis {
         (self.from, self.to)
     }
 
-    /// Ticks at the values of a nominal grid where their labels have room, otherwise at round ones.
+    /// Ticks at the values of a nominal grid if their labels have room, otherwise at round values.
     pub fn grid_ticks(&self, grid: &[f64]) -> Vec<Tick> {
         let mut values = grid.to_vec();
         values.sort_by(f64::total_cmp);
@@ -151,7 +151,7 @@ impl Axis {
         self.labelled(&values)
     }
 
-    /// Ticks at ascending `values`, leaving out labels that would touch the one before.
+    /// Ticks at ascending `values`, leaving out labels that would touch the previous one.
     fn labelled(&self, values: &[f64]) -> Vec<Tick> {
         let mut free = f64::NEG_INFINITY;
         let vertical = self.end < self.start;
@@ -173,7 +173,7 @@ impl Axis {
     }
 }
 
-/// Multiples of a round step within a range, at most about `most`.
+/// Multiples of a round step within a range, about `most` at most.
 fn multiples(from: f64, to: f64, most: f64) -> Vec<f64> {
     let least = (to - from) / most;
     let power = 10_f64.powf(least.log10().floor());
@@ -189,7 +189,7 @@ fn multiples(from: f64, to: f64, most: f64) -> Vec<f64> {
     (first..=last).map(|i| i as f64 * step).collect()
 }
 
-/// Powers of ten within a range, with 2 and 5 times them over few decades, and fewer over many.
+/// Powers of ten within a range, including 2 and 5 times them over few decades, and fewer over many.
 fn powers(from: f64, to: f64) -> Vec<f64> {
     let (low, high) = (from.log10().floor() as i32, to.log10().ceil() as i32);
     let decades = (to / from).log10();
@@ -206,7 +206,7 @@ fn powers(from: f64, to: f64) -> Vec<f64> {
         .collect()
 }
 
-/// A number with at most four significant digits, as short as it can be.
+/// A number with at most four significant digits, as short as possible.
 pub fn number(value: f64) -> String {
     let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
     match rounded.abs() {

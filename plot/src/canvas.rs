@@ -1,8 +1,7 @@
-//! A sheet to draw on in pixels with fractions, shown as SVG or as PNG.
+//! A canvas for drawing in fractional pixels, written as SVG or PNG.
 //!
-//! plotters' backends take whole pixels only and hardly smooth edges. So both are given a sheet
-//! [`FINE`] times as large: the SVG keeps the large coordinates in its `viewBox`, and the PNG's
-//! pixels are averages of the large sheet's.
+//! plotters' backends accept only whole pixels and barely smooth edges. So both get a canvas [`FINE`] times as large:
+//! the SVG keeps the large coordinates in its `viewBox`, and the PNG's pixels are averages of the large canvas's.
 
 use super::font::{self, FAMILY, LINE_HEIGHT};
 use super::style::SIZE;
@@ -12,13 +11,13 @@ use plotters::style::{Color, FontTransform, IntoTextStyle, RGBColor, ShapeStyle}
 use std::path::Path;
 use teda_core::{Error, Result};
 
-/// Large pixels along the side of one pixel.
+/// Large pixels per side of one pixel.
 const FINE: u32 = 4;
 
 /// A point in pixels from the upper left corner.
 pub type Point = (f64, f64);
 
-/// Which end of a text stands at its point.
+/// Which end of a text is at its point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
     Start,
@@ -26,13 +25,13 @@ pub enum Anchor {
     End,
 }
 
-/// A sheet; what is drawn later covers what is there.
+/// A canvas; later drawings cover earlier ones.
 pub trait Canvas {
     /// A line of `width` pixels through `points`.
     fn line(&mut self, points: &[Point], colour: RGBColor, width: f64) -> Result<()>;
     /// The area within `corners`.
     fn fill(&mut self, corners: &[Point], colour: RGBColor, opacity: f64) -> Result<()>;
-    /// `text` of `size` pixels an em with its baseline at `at`.
+    /// `text` at `size` pixels per em with its baseline at `at`.
     fn text(
         &mut self,
         text: &str,
@@ -41,11 +40,11 @@ pub trait Canvas {
         colour: RGBColor,
         anchor: Anchor,
     ) -> Result<()>;
-    /// `text` read from below, centred at `at` on its baseline.
+    /// `text` read from bottom to top, centred at `at` on its baseline.
     fn text_upwards(&mut self, text: &str, at: Point, size: f64, colour: RGBColor) -> Result<()>;
 }
 
-/// The line of [`Canvas::line`], dashed: `dash` holds lengths of line and gap in turn.
+/// Like [`Canvas::line`], but dashed: `dash` holds lengths of line and gap in turn.
 pub fn dashed(
     canvas: &mut dyn Canvas,
     points: &[Point],
@@ -61,7 +60,7 @@ pub fn dashed(
         .try_for_each(|piece| canvas.line(piece, colour, width))
 }
 
-/// The drawn pieces of a dashed line.
+/// The visible pieces of a dashed line.
 fn pieces(points: &[Point], dash: &[f64]) -> Vec<Vec<Point>> {
     let mut pieces = Vec::new();
     let mut piece: Vec<Point> = points.first().copied().into_iter().collect();
@@ -97,7 +96,7 @@ fn pieces(points: &[Point], dash: &[f64]) -> Vec<Vec<Point>> {
     pieces
 }
 
-/// A sheet on one of plotters' backends.
+/// A canvas on one of plotters' backends.
 struct Sheet<B> {
     backend: B,
     /// plotters' font size of a text of one em.
@@ -179,7 +178,7 @@ impl<B: DrawingBackend> Canvas for Sheet<B> {
     }
 }
 
-/// The picture that `draw` makes, as the text of an SVG file.
+/// The picture drawn by `draw`, as the text of an SVG file.
 pub fn svg(draw: impl Fn(&mut dyn Canvas) -> Result<()>) -> Result<String> {
     font::register()?;
     let mut text = String::new();
@@ -196,7 +195,7 @@ pub fn svg(draw: impl Fn(&mut dyn Canvas) -> Result<()>) -> Result<String> {
     Ok(text.replacen(&size(large()), &size(SIZE), 1))
 }
 
-/// Writes the picture that `draw` makes as a PNG file.
+/// Writes the picture drawn by `draw` as a PNG file.
 pub fn png(path: &Path, draw: impl Fn(&mut dyn Canvas) -> Result<()>) -> Result<()> {
     font::register()?;
     let mut pixels = vec![0xFF_u8; (large().0 * large().1 * 3) as usize];
@@ -213,7 +212,7 @@ pub fn png(path: &Path, draw: impl Fn(&mut dyn Canvas) -> Result<()>) -> Result<
     backend.present().map_err(failed)
 }
 
-/// The large sheet's pixels, three bytes each, averaged to the picture's.
+/// The large canvas's pixels, three bytes each, averaged to the picture's.
 fn averaged(pixels: &[u8]) -> Vec<u8> {
     let (side, width) = (FINE as usize, SIZE.0 as usize);
     let mut small = Vec::with_capacity(pixels.len() / (side * side));
@@ -234,12 +233,12 @@ fn averaged(pixels: &[u8]) -> Vec<u8> {
     small
 }
 
-/// The size of the large sheet.
+/// The size of the large canvas.
 fn large() -> (u32, u32) {
     (SIZE.0 * FINE, SIZE.1 * FINE)
 }
 
-/// A point on the large sheet.
+/// A point on the large canvas.
 fn fine((x, y): Point) -> (i32, i32) {
     let fine = |v: f64| (v * f64::from(FINE)).round() as i32;
     (fine(x), fine(y))

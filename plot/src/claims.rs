@@ -1,7 +1,7 @@
-//! What the mechanisms claim, as dashed lines in the unit of the bounds.
+//! The mechanisms' claims, as dashed lines in the unit of the bounds.
 //!
-//! A claim is joined from point to point as the bounds are ([`Axis::joined`]): a line of bounds lies above the
-//! claim only next to a point that does.
+//! Claims are joined from point to point in the same way as the bounds ([`Axis::joined`]): a line of bounds is above
+//! the claim only next to a point that is.
 
 use plotters::style::RGBColor;
 
@@ -10,13 +10,13 @@ use super::canvas;
 use super::series::Series;
 use super::style::{REFERENCE, Style};
 
-/// Pieces of a line that are less wide are not drawn.
+/// Narrower pieces of a line are not drawn.
 const SHORTEST: f64 = 12.0;
-/// Half the length of the dash that stands for a claim at one nominal ε alone.
+/// Half the length of the dash for a claim at a single nominal ε.
 const HALF_DASH: f64 = 15.0;
-/// Claims that differ by this share of them are one.
+/// Claims whose relative difference is below this count as equal.
 const SAME: f64 = 1e-9;
-/// Claims that the legend tells apart; of more, how many there are.
+/// Claims that the legend lists; of the others only the number is shown.
 const LISTED: usize = 4;
 /// Claimants that the legend names in one entry.
 const NAMED: usize = 3;
@@ -25,9 +25,9 @@ const NAMED: usize = 3;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
     shape: Shape,
-    /// Who claims it.
+    /// Who makes the claim.
     claimants: Vec<String>,
-    /// The first series that claims it.
+    /// The first series with this claim.
     series: usize,
     pub colour: RGBColor,
 }
@@ -35,21 +35,21 @@ pub struct Claim {
 /// How a claim depends on the nominal ε.
 #[derive(Debug, Clone, PartialEq)]
 enum Shape {
-    /// So many times the nominal ε, at these of its values.
+    /// This multiple of the nominal ε, at these of its values.
     Times(f64, Vec<f64>),
     /// These claims at these nominal ε, ascending.
     Through(Vec<(f64, f64)>),
-    /// One claim, of a mechanism without a nominal ε.
+    /// A single claim, of a mechanism without a nominal ε.
     Level(f64),
 }
 
-/// The claims of all series; those that coincide are one.
+/// The claims of all series; those that coincide are merged.
 pub fn of(series: &[Series]) -> Vec<Claim> {
     let each = series.iter().enumerate();
     let mut shapes: Vec<(usize, Shape)> = each
         .flat_map(|(index, series)| shapes(series).into_iter().map(move |shape| (index, shape)))
         .collect();
-    // Lines first: single points may lie on them.
+    // Lines first: single points may be on them.
     shapes.sort_by_key(|(_, shape)| !matches!(shape, Shape::Times(..)));
     let mut claims: Vec<Claim> = Vec::new();
     for (index, shape) in shapes {
@@ -69,7 +69,7 @@ pub fn of(series: &[Series]) -> Vec<Claim> {
             }),
         }
     }
-    // A claim that is alone on the grid is grey; of several each has the colour of one who makes it.
+    // A single claim on the grid is grey; if there are several, each has the colour of one series that makes it.
     let levels = claims.iter().filter(|claim| claim.is_level()).count();
     let several = claims.len() - levels > 1;
     for claim in &mut claims {
@@ -80,7 +80,7 @@ pub fn of(series: &[Series]) -> Vec<Claim> {
     claims
 }
 
-/// What a series claims.
+/// The claims of a series.
 fn shapes(series: &Series) -> Vec<Shape> {
     let claims = || {
         let points = series.points.iter();
@@ -99,7 +99,7 @@ fn shapes(series: &Series) -> Vec<Shape> {
     if let Some(&(x, y)) = through.last() {
         let times = if x > 0.0 { y / x } else { 1.0 };
         let proportional = through.iter().all(|&(x, y)| same(y, times * x));
-        // One point makes no line, except for the claim that nominal ε stands for.
+        // One point does not make a line, except for a claim that equals the nominal ε.
         shapes.push(if proportional && (through.len() > 1 || same(times, 1.0)) {
             Shape::Times(times, through.into_iter().map(|(x, _)| x).collect())
         } else {
@@ -114,7 +114,7 @@ fn same(a: f64, b: f64) -> bool {
 }
 
 impl Shape {
-    /// Whether `other` lies on this one's line.
+    /// Whether `other` lies on the line of this one.
     fn holds(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Times(a, _), Self::Times(b, _)) | (Self::Level(a), Self::Level(b)) => {
@@ -128,7 +128,7 @@ impl Shape {
         }
     }
 
-    /// Makes this line go by the nominal ε of one that it holds, too.
+    /// Extends this line to the nominal ε of `other`, which lies on it.
     fn widen(&mut self, other: Self) {
         if let Self::Times(_, nominal) = self {
             match other {
@@ -161,7 +161,7 @@ impl Claim {
         matches!(self.shape, Shape::Level(_))
     }
 
-    /// The pieces of the line within the frame; where a piece would be too short to be seen, a dash at the claim.
+    /// The pieces of the line within the frame; if a piece would be too short to be seen, a dash at the claim.
     pub fn pieces(&self, x: &Axis, y: &Axis, (left, right): (f64, f64)) -> Vec<Vec<canvas::Point>> {
         let place = |&(nominal, claim): &(f64, f64)| (x.at(nominal), y.at(claim));
         let (points, ends): (Vec<_>, Vec<_>) = match &self.shape {
@@ -169,7 +169,7 @@ impl Claim {
                 return clipped(&[(left, y.at(*value)), (right, y.at(*value))], y);
             }
             Shape::Through(points) => (points.clone(), Vec::new()),
-            // Such a claim is known at both ends of the axis, too.
+            // Such a claim is also known at both ends of the axis.
             Shape::Times(times, nominal) => {
                 let at = |&x: &f64| (x, times * x);
                 let ends = [x.range().0, x.range().1];
@@ -179,7 +179,7 @@ impl Claim {
                 )
             }
         };
-        // The 0 of a logarithmic axis stands apart.
+        // The 0 of a logarithmic axis is separate.
         let apart = |p: &&(f64, f64)| x.zero.is_some() && p.0 == 0.0;
         let mut line: Vec<canvas::Point> = points
             .iter()
@@ -201,7 +201,7 @@ impl Claim {
         pieces
     }
 
-    /// What the legend says: who claims what (`named`, if not all claim the same), and where it is if not in
+    /// The legend's text: who claims what (`named`, unless all claim the same), and where the claim is if it is not in
     /// the frame.
     fn text(&self, named: bool, highest: f64, visible: bool) -> String {
         let values = self.values();
@@ -236,7 +236,7 @@ impl Claim {
     }
 }
 
-/// The legend's entries for `claims`, with their colour; without one where it only counts.
+/// The legend's entries for `claims`, with their colour; without a colour if an entry only counts.
 pub fn entries(
     claims: &[Claim],
     series: &[Series],
@@ -265,7 +265,7 @@ pub fn entries(
     entries
 }
 
-/// The pieces of a line that are not above the axis, if wide enough to be seen.
+/// The pieces of a line that are not above the axis, if they are wide enough to be seen.
 fn clipped(line: &[canvas::Point], y: &Axis) -> Vec<Vec<canvas::Point>> {
     let top = y.at(y.range().1);
     let mut pieces: Vec<Vec<canvas::Point>> = Vec::new();

@@ -10,7 +10,7 @@ use teda_core::{Error, Result, plain};
 
 /// Draws empirical against nominal ε as `svg` and as `png` (a path that ends in `.png`), 1200 × 800.
 ///
-/// The same data makes the same bytes.
+/// The same data give the same bytes.
 ///
 /// # Errors
 /// Failed, if a number cannot be drawn (NaN, an infinite bound or claim, a negative nominal ε) or a file
@@ -26,7 +26,7 @@ pub fn draw(series: &[Series], options: &Options, svg: &Path, png: &Path) -> Res
     canvas::png(png, |canvas| figure.draw(canvas)).map_err(|e| e.context(png.display()))
 }
 
-/// The series with names that an SVG may hold: no escape makes a control character legal in XML.
+/// The series with names that an SVG may contain: no escape makes a control character legal in XML.
 fn harmless(series: &[Series]) -> Vec<Series> {
     let harmless = |one: &Series| Series {
         label: plain(&one.label).into_owned(),
@@ -37,7 +37,7 @@ fn harmless(series: &[Series]) -> Vec<Series> {
 }
 
 impl Options {
-    /// These, with texts that an SVG may hold.
+    /// These options, with texts that an SVG may contain.
     fn harmless(&self) -> Self {
         let harmless = |text: &String| plain(text).into_owned();
         Self {
@@ -50,7 +50,7 @@ impl Options {
     }
 }
 
-/// Refuses what has no place on the sheet.
+/// Refuses data that cannot be drawn.
 fn check(series: &[Series]) -> Result<()> {
     for Series { label, points, .. } in series {
         for point in points {
@@ -260,7 +260,7 @@ mod tests {
         drawn.flat_map(coordinates).collect()
     }
 
-    /// A series whose points claim so many times their nominal ε.
+    /// A series whose points claim this multiple of their nominal ε.
     fn claiming(label: &str, nominal: &[f64], share: f64, times: f64) -> Series {
         let mut series = series(label, nominal, share);
         for p in &mut series.points {
@@ -290,7 +290,7 @@ mod tests {
                     } else {
                         height(&claim, place.x)
                     };
-                    // Heights are from above.
+                    // Heights are measured from the top.
                     let below = place.lower - of_claim;
                     let expected = point.claim.unwrap() - point.lower;
                     assert!(
@@ -377,7 +377,7 @@ mod tests {
         let claim = figure.claims[0].1.concat();
         assert_eq!(claim.len(), 2, "a dash at the claim of 5");
         assert!(claim.iter().all(|(_, y)| *y >= figure.top - 1e-6));
-        // The bounds, 1 and 2 of at most 7.5, are far apart still.
+        // The bounds, 1 and 2 of at most 7.5, are still far apart.
         let [low, high] = [0, 1].map(|i| figure.curves[0].1[i].lower);
         assert!(low - high > 40.0);
     }

@@ -1,4 +1,4 @@
-//! The font of the pictures, and how wide its text is.
+//! The font of the pictures, and the width of text in it.
 //!
 //! The font is part of the program (`font/`), so that a picture is the same on every machine.
 
@@ -6,8 +6,8 @@ use plotters::style::{FontStyle, IntoFont, register_font};
 use std::sync::OnceLock;
 use teda_core::{Error, Result};
 
-/// The family as plotters and SVG name it. A viewer of the SVG without DejaVu Sans takes Verdana,
-/// which is as wide, or what it has.
+/// The family as named by plotters and SVG. A viewer of the SVG without DejaVu Sans uses Verdana, which has the same
+/// width, or whatever it has.
 pub const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
 
 /// Height of the font's line, ascent to descent, in em: plotters measures bitmap text by it.
@@ -15,13 +15,13 @@ pub const LINE_HEIGHT: f64 = (1901.0 + 483.0) / 2048.0;
 
 const BYTES: &[u8] = include_bytes!("font/DejaVuSans-subset.ttf");
 
-/// Characters of a text that are looked at; no line of a picture has room for more.
+/// Characters of a text that are used; no line of a picture has room for more.
 const LONGEST: usize = 600;
 
-/// Text is measured at this size in pixels, since plotters rounds widths to whole ones.
+/// Text is measured at this size in pixels, since plotters rounds widths to whole pixels.
 const MEASURED: f64 = 1000.0;
 
-/// Makes the font known to plotters; further calls do nothing.
+/// Registers the font with plotters; further calls do nothing.
 ///
 /// # Errors
 /// Failed, if the font in the program is damaged.
@@ -36,16 +36,15 @@ pub fn register() -> Result<()> {
     }
 }
 
-/// The width of `text` at `size` pixels an em.
+/// The width of `text` at `size` pixels per em.
 pub fn width(text: &str, size: f64) -> f64 {
     let measured = (FAMILY, MEASURED).into_font().box_size(text);
     measured.map_or(0.0, |(width, _)| f64::from(width)) / MEASURED * size * LINE_HEIGHT
 }
 
-/// `text` in at most `lines` lines of at most `limit` pixels; what does not fit ends in `…`.
+/// `text` in at most `lines` lines of at most `limit` pixels; text that does not fit is cut with `…`.
 ///
-/// Lines end at spaces where they can, and where they must inside a word, after a hyphen if it has
-/// one.
+/// Lines end at spaces if possible; otherwise inside a word, after a hyphen if it has one.
 pub fn wrap(text: &str, size: f64, limit: f64, lines: usize) -> Vec<String> {
     let text: String = text.chars().take(LONGEST).collect();
     let mut wrapped = vec![String::new()];
@@ -94,8 +93,7 @@ fn shorten(text: &str, size: f64, limit: f64) -> String {
     format!("{}…", &text[..cut])
 }
 
-/// Bytes of the longest beginning of `text` that is at most `limit` pixels wide, but of at least
-/// one character.
+/// Bytes of the longest beginning of `text` that is at most `limit` pixels wide, but at least one character.
 fn fitting(text: &str, size: f64, limit: f64) -> usize {
     let ends = text.char_indices().map(|(start, c)| start + c.len_utf8());
     let fits = ends

@@ -1,4 +1,4 @@
-//! Labels beside the right edge, moved apart where they would overlap.
+//! Labels at the right edge, moved apart if they would overlap.
 
 use super::canvas::{Anchor, Canvas};
 use super::font;
@@ -8,10 +8,10 @@ use teda_core::Result;
 
 /// From the plot's edge to a label; the leader is drawn in it.
 const INDENT: f64 = 16.0;
-/// Lines of one label.
+/// Most lines in one label.
 const LINES: usize = 2;
 
-/// A label at the height of what it names.
+/// A label at the height of the item it names.
 #[derive(Debug, Clone)]
 pub struct Label {
     lines: Vec<String>,
@@ -20,7 +20,7 @@ pub struct Label {
 }
 
 impl Label {
-    /// A label of at most `limit` pixels for what is at height `y`.
+    /// A label of at most `limit` pixels for an item at height `y`.
     pub fn new(text: &str, colour: RGBColor, y: f64, limit: f64) -> Self {
         Self {
             lines: font::wrap(text, SMALL, limit - INDENT, LINES),
@@ -47,7 +47,7 @@ pub fn height(labels: &[Label]) -> f64 {
     labels.iter().map(Label::height).sum()
 }
 
-/// Draws the labels right of `x`, between `top` and `bottom`, each joined to its height.
+/// Draws the labels to the right of `x`, between `top` and `bottom`, each connected to its height.
 pub fn draw(
     canvas: &mut dyn Canvas,
     labels: &mut [Label],
@@ -69,11 +69,11 @@ pub fn draw(
     Ok(())
 }
 
-/// The upper edges of labels in ascending order, moved as little as possible (in squares) for none
-/// to overlap: isotonic regression by pooling adjacent violators.
+/// The upper edges of labels in ascending order, moved as little as possible (in squares) so that none overlap:
+/// isotonic regression by pooling adjacent violators.
 fn spread(labels: &[Label], top: f64, bottom: f64) -> Vec<f64> {
-    // Each pool: the sum of its wishes and their number. A wish is where the first label's edge
-    // would have to be for this one to stand where it wants, with all between stacked closely.
+    // Each pool: the sum of its wishes and their number. A wish is where the first label's edge would have to be for
+    // this label to be where it wants, with all labels between them stacked closely.
     let mut pools: Vec<(f64, usize)> = Vec::new();
     let mut above = 0.0;
     let mut offsets = Vec::new();

@@ -1,4 +1,4 @@
-//! Where everything goes: from the data to lines, markers and texts with their pixels.
+//! Places everything: from the data to lines, markers and texts with their pixels.
 
 use super::axis::{self, Axis, Tick};
 use super::canvas;
@@ -17,20 +17,20 @@ use plotters::style::RGBColor;
 
 /// Greatest width of a label at the right edge.
 const LABEL_LIMIT: f64 = 230.0;
-/// The plot keeps at least this height, whatever the legend holds.
+/// The plot keeps at least this height, whatever the legend contains.
 const LEAST_HEIGHT: f64 = 300.0;
-/// Ceilings drawn one by one; of more, the lowest and the highest.
+/// Most ceilings drawn individually; with more, only the lowest and the highest are drawn.
 const CEILINGS: usize = 3;
 /// How far below the x axis a marker may reach.
 const CLEAR: f64 = 11.5;
-/// Lines of the findings; of those that do not fit, how many there are.
+/// Lines for the findings; of those that do not fit, the number is shown.
 const FINDING_LINES: usize = 6;
-/// Lines of one finding.
+/// Most lines in one finding.
 const LINES: usize = 3;
 /// From the right edge of the plot to the marker of a level.
 const LEVEL_INDENT: f64 = 16.0;
 
-/// Everything placed, ready to be drawn on any canvas.
+/// Everything in its place, ready to be drawn on any canvas.
 pub struct Figure<'a> {
     pub options: &'a Options,
     pub title: Vec<String>,
@@ -51,7 +51,7 @@ pub struct Figure<'a> {
     pub levels: Vec<Level>,
     /// Heights of the ceilings.
     pub ceilings: Vec<f64>,
-    /// The claims: each one's colour and what is to be seen of it.
+    /// The claims: each one's colour and its visible pieces.
     pub claims: Vec<(RGBColor, Vec<Vec<canvas::Point>>)>,
     pub labels: Vec<Label>,
     pub legend: Legend,
@@ -75,15 +75,15 @@ impl<'a> Figure<'a> {
         let range = vertical_range(points(), &claims);
         let ceilings = shown_ceilings(points());
 
-        // The legend says which claims are in view, and its height decides where the plot ends; which
-        // claims are in view hangs on values, so that pixels of about the plot's size do for it.
+        // The legend says which claims are in view, and its height decides where the plot ends. Which claims are in
+        // view depends on values, so pixels of about the plot's size are enough for that.
         let x = Axis::nominal(&grid, (0.0, 1000.0));
         let claim_entries =
             claims::entries(&claims, series, &x, &Axis::linear(range, (500.0, 0.0)));
         let edge_labels = |bottom: f64| -> Vec<Label> {
             edge_labels(series, &ceilings, &Axis::linear(range, (bottom, top)))
         };
-        // Labels at the edge if they have room there, and in the legend if not.
+        // Labels go at the edge if they have room there, otherwise in the legend.
         let rough = edge_labels(height - 200.0);
         let at_edge = labels::height(&rough) <= LEAST_HEIGHT;
         let signs = signs(series, claim_entries, !ceilings.is_empty());
@@ -104,7 +104,7 @@ impl<'a> Figure<'a> {
             let left = left_edge(&y.round_ticks(), &y_title);
             (left, Axis::nominal(&grid, (left, right)))
         };
-        // Markers at the axis that are large keep clear of its ticks: the lowest value stands higher.
+        // Large markers at the axis keep clear of its ticks: the lowest value is placed higher.
         let y = Axis::linear(range, (bottom, top));
         let lowest = lowest(&places(series, &sides(&y).1, &y, right));
         let y = Axis::linear(range, (bottom - (lowest - bottom - CLEAR).max(0.0), top));
@@ -154,7 +154,7 @@ fn left_edge(ticks: &[Tick], title: &[String]) -> f64 {
     MARGIN + title_width + 10.0 + widths.fold(0.0, f64::max) + 10.0
 }
 
-/// How far down markers reach.
+/// How far down the markers reach.
 fn lowest((curves, levels): &(Vec<Curve>, Vec<Level>)) -> f64 {
     let on_curves = curves.iter().flat_map(|(_, places)| places);
     let all = on_curves.chain(levels.iter().map(|(_, place)| place));
@@ -162,13 +162,13 @@ fn lowest((curves, levels): &(Vec<Curve>, Vec<Level>)) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// As many findings as have room, whole where they can be, in lines of at most `width`.
+/// As many findings as fit, whole if possible, in lines of at most `width`.
 fn findings(sentences: &[String], width: f64) -> Vec<String> {
     let mut lines = Vec::new();
     for (shown, sentence) in sentences.iter().enumerate() {
         let wrapped = font::wrap(sentence, SMALL, width, LINES);
         let left = sentences.len() - shown;
-        // A line is kept to say that there are more, unless this is the last.
+        // One line is kept for saying that there are more, unless this is the last finding.
         let room = FINDING_LINES - usize::from(left > 1);
         if lines.len() + wrapped.len() > room {
             lines.push(format!("… and {left} more: see the table"));
@@ -179,7 +179,7 @@ fn findings(sentences: &[String], width: f64) -> Vec<String> {
     lines
 }
 
-/// The title of the y axis, in two lines if one is longer than the axis.
+/// The title of the y axis, in two lines if a single line is longer than the axis.
 fn y_title(options: &Options, length: f64) -> Vec<String> {
     let percent = axis::number(options.confidence * 100.0);
     let (what, how) = (
@@ -194,8 +194,8 @@ fn y_title(options: &Options, length: f64) -> Vec<String> {
     }
 }
 
-/// The y values of the plot: all bounds and ceilings with some space above, and upper limits and claims
-/// as far as they do not press the rest together.
+/// The y values of the plot: all bounds and ceilings with some space above, and upper limits and claims as far as they
+/// do not squeeze the rest.
 fn vertical_range<'a>(
     points: impl Iterator<Item = &'a Point> + Clone,
     claims: &[Claim],
@@ -245,7 +245,7 @@ fn edge_labels(series: &[Series], ceilings: &[(f64, String)], y: &Axis) -> Vec<L
     of_ceilings.chain(of_levels).collect()
 }
 
-/// The series that the legend lists: those on the grid, and the others, too, if no label names them.
+/// The series that the legend lists: those on the grid, and also the others if no label names them.
 fn listed(series: &[Series], levels_too: bool) -> Vec<(Sample, String)> {
     let shown = series.iter().enumerate().filter(|(_, series)| {
         !series.points.is_empty()
@@ -256,7 +256,7 @@ fn listed(series: &[Series], levels_too: bool) -> Vec<(Sample, String)> {
         .collect()
 }
 
-/// What the legend says of all series: claims, ceilings, the verdicts that occur, and failures.
+/// The legend's entries about all series: claims, ceilings, the verdicts that occur, and failures.
 fn signs(
     series: &[Series],
     claims: Vec<(Option<RGBColor>, String)>,

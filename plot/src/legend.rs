@@ -1,4 +1,4 @@
-//! What is what: the block of entries below the plot.
+//! The legend: the block of entries below the plot.
 
 use super::canvas::{Anchor, Canvas, Point, dashed};
 use super::curve::{self, Place};
@@ -17,10 +17,10 @@ const GAP: f64 = 10.0;
 const COLUMN_GAP: f64 = 26.0;
 /// Space between rows, so that a wrapped entry reads as one.
 const ROW_GAP: f64 = 4.0;
-/// Lines of one entry.
+/// Most lines in one entry.
 const LINES: usize = 3;
 
-/// What an entry shows before its text.
+/// The sample before an entry's text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sample {
     /// A series.
@@ -33,7 +33,7 @@ pub enum Sample {
     Verdict(Sign),
     /// The broken ring of failed trials.
     Failed,
-    /// Nothing: the text stands alone.
+    /// No sample: the text stands alone.
     Note,
 }
 
@@ -45,9 +45,9 @@ pub struct Legend {
 }
 
 impl Legend {
-    /// Lays `series` and what explains all of them (`signs`) out in a block of `width` and at most `height`
-    /// pixels. Where they need more, their texts are cut to fewer lines, and at last series are counted
-    /// instead of shown; signs always stand there.
+    /// Lays out `series` and the explanations for all of them (`signs`) in a block of `width` and at most `height`
+    /// pixels. If they need more, their texts are cut to fewer lines, and finally series are counted instead of shown;
+    /// signs are always shown.
     pub fn new(
         series: &[(Sample, String)],
         signs: &[(Sample, String)],
@@ -70,7 +70,7 @@ impl Legend {
         last
     }
 
-    /// Lays all entries out, in as many lines as `height` has room for, but at least in one each.
+    /// Lays out all entries, with as many lines as fit in `height`, but at least one each.
     fn whole(entries: &[(Sample, String)], width: f64, height: f64) -> Self {
         let columns = columns(entries, width);
         let limit = room(width, columns);
@@ -128,7 +128,7 @@ fn room(width: f64, columns: usize) -> f64 {
     (width + COLUMN_GAP) / columns as f64 - COLUMN_GAP - SAMPLE - GAP
 }
 
-/// As many columns as hold every entry in one line, or else in two, but at least two.
+/// As many columns as hold every entry in one line, or if necessary in two lines, but at least two columns.
 fn columns(entries: &[(Sample, String)], width: f64) -> usize {
     let lines = |columns: usize| {
         let limit = room(width, columns);
@@ -199,7 +199,7 @@ mod tests {
         let all = many.rows.concat();
         let texts: Vec<&str> = all[13..].iter().map(|(_, lines)| &*lines[0]).collect();
         assert_eq!(texts, ["… and 37 more", "ceiling", "failed"]);
-        // Signs stand there even where there is no room.
+        // Signs are shown even if there is no room.
         let none = Legend::new(&entries(50, "short"), &signs, 1152.0, 0.0);
         assert_eq!(none.rows.concat().len(), 3);
         assert!(Legend::new(&[], &[], 1152.0, 100.0).rows.is_empty());

@@ -1,16 +1,16 @@
-//! Markers at one place, drawn one around the other.
+//! Markers at the same place, drawn one around the other.
 //!
-//! No marker is moved: a marker beside its nominal ε could stand on the other side of the claim, which
-//! rises with ε. One that would be covered is drawn larger instead, so that its rim shows.
+//! No marker is moved: a marker beside its nominal ε could end up on the other side of the claim, which rises with ε.
+//! A marker that would be covered is drawn larger instead, so that its rim shows.
 
 use super::curve::Place;
 use super::style::MARKER;
 
 /// Markers whose centres are closer than this cover each other.
 const CLOSE: f64 = 8.0;
-/// From what covers a marker to that marker's own rim, where there is room.
+/// From a covering marker to the rim of the covered one, if there is room.
 const STEP: f64 = 4.5;
-/// What the largest marker may exceed the smallest by, rings aside.
+/// The most by which the largest marker may exceed the smallest, not counting rings.
 const MOST: f64 = 22.0;
 
 /// Sets the radii of markers that are drawn in this order, the last one on top.
@@ -20,7 +20,7 @@ pub fn nest(mut places: Vec<&mut Place>) {
     xs.dedup_by(|a, b| (*a - *b).abs() < CLOSE);
     let gap = xs.windows(2).map(|pair| pair[1] - pair[0]);
     let room = (gap.fold(f64::INFINITY, f64::min) * 0.4).min(MOST);
-    // What is on each marker; how many deep, is known of all that are drawn after it.
+    // What is on top of each marker; how deep it is, is known for all markers drawn after it.
     let covering: Vec<Vec<usize>> = (0..places.len())
         .map(|i| {
             let above = i + 1..places.len();
@@ -35,7 +35,7 @@ pub fn nest(mut places: Vec<&mut Place>) {
     let deepest = depths.iter().copied().max().unwrap_or(0).max(1);
     let step = STEP.min(room / f64::from(deepest));
     for i in (0..places.len()).rev() {
-        // One beside what covers it need not be as wide around it: its far side shows more.
+        // A marker beside the one that covers it need not be as wide around it: its far side shows more.
         let reach = covering[i]
             .iter()
             .map(|&j| places[j].reach() + step - distance(places[j], places[i]) / 2.0);
@@ -43,7 +43,7 @@ pub fn nest(mut places: Vec<&mut Place>) {
     }
 }
 
-/// Whether a marker of the least radius, or a ring around it, hides most of one below.
+/// Whether a marker of minimum radius, or a ring around it, hides most of one below.
 fn covers(above: &Place, below: &Place) -> bool {
     let least = Place {
         radius: MARKER,

@@ -1,4 +1,4 @@
-//! A laid-out picture onto a canvas, from the back to the front.
+//! Draws a laid-out picture onto a canvas, from back to front.
 
 use super::canvas::{self, Anchor, Canvas, dashed};
 use super::curve::{self, Place};
@@ -18,7 +18,7 @@ impl Figure<'_> {
         canvas.fill(&sheet, WHITE, 1.0)?;
         self.draw_titles(canvas)?;
         self.draw_grid(canvas)?;
-        // Below the lines, so that one at 0 is seen.
+        // Below the lines, so that a line at 0 is visible.
         self.draw_axes(canvas)?;
         for (style, places) in &self.curves {
             curve::band(canvas, places, style, &self.x)?;
@@ -138,7 +138,7 @@ impl Figure<'_> {
         Ok(())
     }
 
-    /// Two strokes where a logarithmic axis is broken off to show 0.
+    /// Two strokes where a logarithmic axis is broken to show 0.
     fn draw_break(&self, canvas: &mut dyn Canvas, x: f64) -> Result<()> {
         let y = self.bottom;
         canvas.line(&[(x - 3.0, y), (x + 3.0, y)], WHITE, 4.0)?;

@@ -1,28 +1,28 @@
-//! What a picture shows: its lines, their points, and what is said beside them.
+//! The contents of a picture: its lines, their points, and the texts around them.
 
 use teda_core::Verdict;
 
-/// What a picture says beside its data.
+/// The texts of a picture, apart from its data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// The first line.
     pub title: String,
-    /// What the run was: data set, k, λ, trials, attack.
+    /// The settings of the run: data set, k, λ, trials, attack.
     pub subtitle: String,
-    /// What the audit found, a sentence each, the most telling first.
+    /// The findings of the audit, one sentence each, the most telling first.
     pub findings: Vec<String>,
-    /// What one nominal ε is spent on, as the x axis says it: `text`, `token`, `triple`.
+    /// What one nominal ε is spent on, as shown on the x axis: `text`, `token`, `triple`.
     pub unit: String,
-    /// Confidence that the y axis states, in (0, 1): 0.99 is `99 %`.
+    /// Confidence stated on the y axis, in (0, 1): 0.99 is `99 %`.
     pub confidence: f64,
 }
 
-/// The cells that one line goes through.
+/// The cells on one line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// What the legend calls it.
+    /// Its name in the legend.
     pub label: String,
-    /// Whose claims its points state, as the legend says it.
+    /// The name in the legend of whoever makes the claims of its points.
     pub claimant: String,
     /// Its points, in any order.
     pub points: Vec<Point>,
@@ -31,7 +31,7 @@ pub struct Series {
 /// One cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// Nominal ε ≥ 0; none for a mechanism without one, which becomes a horizontal line.
+    /// Nominal ε ≥ 0; `None` for a mechanism without ε, which becomes a horizontal line.
     pub nominal: Option<f64>,
     /// Empirical ε: the lower bound.
     pub lower: f64,
@@ -39,8 +39,8 @@ pub struct Point {
     pub upper: f64,
     /// Greatest `lower` that the trials could have shown; not drawn if infinite.
     pub ceiling: f64,
-    /// What the mechanism claims between the texts of the audit, in the unit of the bound: finite, not
-    /// negative; none where it claims nothing.
+    /// What the mechanism claims between the texts of the audit, in the unit of the bound: finite, not negative;
+    /// `None` if it claims nothing.
     pub claim: Option<f64>,
     /// How bound and claim compare.
     pub verdict: Verdict,

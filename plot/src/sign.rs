@@ -1,18 +1,18 @@
-//! What a marker says of its point: the verdict, and whether trials failed.
+//! What a marker says about its point: the verdict, and whether trials failed.
 
 use teda_core::Verdict;
 
-/// What the legend says of a point of which so many trials failed that it does not show the attack alone.
+/// The legend's text for a point with so many failed trials that it does not show the attack alone.
 pub const FAILED: &str = "broken ring: more than 1 % of trials failed";
 
-/// How a verdict shows in a marker, and what the legend says of it.
+/// How a marker shows a verdict, and the legend's text for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sign {
-    /// Share of the marker, from its middle, in the full colour: 1 is a filled one, 0 one without a core.
+    /// Share of the marker, from its centre, in full colour: 1 is a filled marker, 0 one without a core.
     pub core: f64,
     /// Strength of the colour around the core: 0 is white, 1 the full colour.
     pub tint: f64,
-    /// Whether a ring is around the marker.
+    /// Whether the marker has a ring around it.
     pub ring: bool,
     /// The line of the legend.
     pub text: &'static str,

@@ -1,16 +1,16 @@
-//! What a series looks like, and the sizes and colours of everything else.
+//! The look of a series, and the sizes and colours of everything else.
 //!
-//! Colours are those of Okabe & Ito (2008), which the colour-blind can tell apart; in grey print
-//! the marker and the dash tell series apart.
+//! Colours are those of Okabe & Ito (2008), which colour-blind readers can distinguish; in greyscale print, marker and
+//! dash distinguish series.
 
 use plotters::style::RGBColor;
 
 /// The picture's size in pixels.
 pub const SIZE: (u32, u32) = (1200, 800);
-/// Space between the picture's edge and anything.
+/// Space between the picture's edge and its contents.
 pub const MARGIN: f64 = 24.0;
 
-/// Text sizes in pixels an em.
+/// Text sizes in pixels per em: of the title.
 pub const TITLE: f64 = 24.0;
 /// Of the subtitle.
 pub const SUBTITLE: f64 = 15.0;
@@ -43,7 +43,7 @@ pub const CLAIM_DASH: &[f64] = &[10.0, 6.0];
 /// Dash of a ceiling.
 pub const CEILING_DASH: &[f64] = &[2.0, 5.0];
 
-/// Okabe & Ito's colours, the ones that show best on white first.
+/// Okabe & Ito's colours, those that show best on white first.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0x00, 0x72, 0xB2),
     RGBColor(0xD5, 0x5E, 0x00),
@@ -55,8 +55,8 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(0xF0, 0xE4, 0x42),
 ];
 
-/// Dashes in pixels, line and gap in turn. Their number has no factor in common with that of the
-/// markers but one, so that the pair repeats only after their product.
+/// Dashes in pixels, line and gap in turn. Their number is coprime to the number of markers, so that a pair repeats
+/// only after the product of the two.
 const DASHES: [&[f64]; 7] = [
     &[],
     &[14.0, 5.0],
@@ -91,11 +91,11 @@ const MARKERS: [Marker; 8] = [
     Marker::Star,
 ];
 
-/// What one series looks like.
+/// The look of one series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Style {
     pub colour: RGBColor,
-    /// Colour of marker outlines, and of a line's edge where the colour alone is too pale.
+    /// Colour of marker outlines, and of a line's edge if its colour alone is too pale.
     pub edge: RGBColor,
     /// Whether the line needs that edge.
     pub pale: bool,
@@ -104,7 +104,7 @@ pub struct Style {
 }
 
 impl Style {
-    /// The neutral look of a sample that stands for any series.
+    /// The neutral look of a sample that represents any series.
     pub const ANY: Self = Self {
         colour: INK,
         edge: INK,
@@ -113,7 +113,7 @@ impl Style {
         marker: Marker::Circle,
     };
 
-    /// The look of series `index`; two of the first 56 never look alike in grey.
+    /// The look of series `index`; no two of the first 56 look alike in grey.
     pub fn of(index: usize) -> Self {
         let colour = COLOURS[index % COLOURS.len()];
         let darker = |channel: u8| (f64::from(channel) * 0.55) as u8;
@@ -128,7 +128,7 @@ impl Style {
 }
 
 impl Marker {
-    /// The outline around the origin, for a marker of about `radius`; shapes have similar areas.
+    /// The outline around the origin, for a marker of about `radius`; all shapes have similar areas.
     pub fn outline(self, radius: f64) -> Vec<(f64, f64)> {
         let scaled = |points: &[(f64, f64)]| {
             points
@@ -143,7 +143,7 @@ impl Marker {
                 .map(|(x, y)| ((x - y) * half, (x + y) * half))
                 .collect()
         };
-        // Half the width of the bars of plus and cross, and how far they reach.
+        // Half the width of the bars of plus and cross, and their length from the centre.
         let (w, r) = (0.36, 1.2);
         let plus = [
             (-w, -r),

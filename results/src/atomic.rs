@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all.
+//! Files that are written completely or not at all.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -8,7 +8,7 @@ use teda_core::{Error, Result};
 /// Writes `bytes` to a temporary file beside `path` and renames it into place.
 ///
 /// # Errors
-/// Failed, with the file and the reason; `path` is then as it was before.
+/// Failed, with the file and the reason; `path` is then unchanged.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let temporary = temporary(path);
     let written = File::create(&temporary).and_then(|mut file| {
@@ -20,7 +20,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::rename(&temporary, path).map_err(|e| failed(path, "cannot put in place", &e))
 }
 
-/// The name under which `path` is written before it is complete: `NAME.tmp`.
+/// The name under which `path` is written until it is complete: `NAME.tmp`.
 pub(crate) fn temporary(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".tmp");

@@ -1,7 +1,7 @@
 //! One line of a result: a cell of the audit with its bound.
 //!
 //! # Schema
-//! The fields and their order are the JSON contract `teda.audit/1` and the columns of `cells.csv`, which has no
+//! The fields and their order are the JSON contract `teda.audit/1` and the columns of `cells.csv`, which does not have
 //! `witness_texts`; scripts rely on both.
 
 use crate::number;
@@ -15,31 +15,31 @@ pub struct Cell {
     pub dataset: String,
     /// The mechanism's name.
     pub mechanism: String,
-    /// The nominal ε as published, in `epsilon_unit`; none for a mechanism without one.
+    /// The nominal ε as published, in `epsilon_unit`; missing for a mechanism without ε.
     pub epsilon: Option<f64>,
     /// What one nominal ε is spent on: `token`, `triple` or `text`.
     pub epsilon_unit: Option<Unit>,
     /// Which pairs of texts the candidate sets hold: `any-texts` or `one-token`.
     pub neighbours: Neighbours,
-    /// Candidates a trial.
+    /// Candidates per trial.
     pub k: u32,
     /// Sampling temperature of the candidate sets.
     pub lambda: f64,
     /// The attack's name.
     pub attack: String,
-    /// Trials run, failed ones included.
+    /// Trials run, including failed ones.
     pub trials: u64,
     /// Trials whose secret was guessed.
     pub hits: u64,
     /// Trials without a release, or without the attack's scores, decided by a random guess.
     pub failed: u64,
-    /// Those of them for which the mechanism made no release.
+    /// Failed trials for which the mechanism made no release.
     #[serde(default)]
     pub failed_mechanism: u64,
-    /// Those whose release or scores were lost on the way: time-outs, dead servers.
+    /// Failed trials whose release or scores were lost on the way: time-outs, dead servers.
     #[serde(default)]
     pub failed_transport: u64,
-    /// Those whose release was there, and the attack had no scores for it.
+    /// Failed trials with a release for which the attack had no scores.
     #[serde(default)]
     pub failed_attack: u64,
     /// `hits` / `trials`.
@@ -48,31 +48,30 @@ pub struct Cell {
     pub success_lower: f64,
     /// Two-sided level of the confidence interval; the lower limit spends half of it.
     pub alpha: f64,
-    /// δ of the (ε, δ) that the bound speaks of.
+    /// The δ of the (ε, δ) that the bound is about.
     pub delta: f64,
     /// The estimator's name.
     pub estimator: String,
-    /// Lower bound on ε, natural logarithm; in JSON the string `inf` where a release was possible under one
-    /// text alone, which an estimator that sees probabilities can show.
+    /// Lower bound on ε, natural logarithm; in JSON the string `inf` if a release was possible under only one text,
+    /// which an estimator that sees probabilities can show.
     #[serde(with = "number")]
     pub empirical_epsilon: f64,
-    /// The greatest `empirical_epsilon` that this many trials can show; `inf` likewise.
+    /// The greatest `empirical_epsilon` that this many trials can show; also possibly `inf`.
     #[serde(with = "number")]
     pub ceiling: f64,
-    /// What the mechanism claims between whole texts under `neighbours`; none where it claims
-    /// nothing.
+    /// What the mechanism claims between whole texts under `neighbours`; missing if it claims nothing.
     pub claimed_epsilon: Option<f64>,
     /// How bound and claim compare.
     pub verdict: Verdict,
-    /// Wall-clock seconds spent on the cell; none where they are not known (a resumed run).
+    /// Wall-clock seconds spent on the cell; missing if not known (a resumed run).
     pub seconds: Option<f64>,
-    /// Numbers of the candidate texts that show the bound, where single ones do, with `+` between them.
+    /// Indices of the candidate texts that show the bound, if particular texts do, joined by `+`.
     #[serde(default)]
     pub witness: Option<String>,
-    /// These texts themselves, in the same order; left out where there are none.
+    /// The texts of the witness, in the same order; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub witness_texts: Vec<String>,
-    /// What the verdict says, in one sentence for people who are not statisticians.
+    /// What the verdict means, in one sentence for people who are not statisticians.
     #[serde(default)]
     pub explanation: String,
     /// Trials that the attack learned from; they are not among `trials`.
@@ -82,16 +81,16 @@ pub struct Cell {
     /// the attack reads them the wrong way.
     #[serde(default)]
     pub below_chance: bool,
-    /// Cells of the same mechanism that this one was shown among; who names one of them has chosen it.
+    /// Number of cells of the same mechanism among which this one was shown; singling one out is a choice among them.
     #[serde(default = "one")]
     pub choices: u64,
-    /// The bound at alpha / `choices`: what may be said of the cell that shows most.
+    /// The bound at alpha / `choices`: what may be stated for the cell that shows most.
     #[serde(default, with = "number::option")]
     pub chosen_epsilon: Option<f64>,
-    /// What an attack learned to go by; left out where it does not learn.
+    /// What an attack learned to go by; left out if it does not learn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signs: Vec<Sign>,
-    /// What the candidate sets were; none in results that are older than this, and in runs without rows.
+    /// How varied the candidate sets were; missing in older results, and in runs without rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidates: Option<Candidates>,
 }
@@ -99,17 +98,17 @@ pub struct Cell {
 /// How varied the candidate sets of a cell were.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Candidates {
-    /// Trials that this speaks of: the first 262,144 at most.
+    /// Number of trials that this is based on: at most the first 262,144.
     pub counted: u64,
     /// Distinct sets.
     pub sets: u64,
-    /// exp of the entropy of the sets: as many equally frequent ones would vary as much.
+    /// exp of the entropy of the sets: the number of equally frequent sets with the same entropy.
     pub effective_sets: f64,
-    /// Share of the text that most sets hold.
+    /// Share of the sets that hold the most common text.
     pub commonest_text: f64,
-    /// Distinct texts among the candidates that were drawn after the first.
+    /// Distinct texts among the candidates drawn after the first.
     pub later_texts: u64,
-    /// Share of the five commonest texts among the candidates that were drawn after the first.
+    /// Share of the five most common texts among the candidates drawn after the first.
     pub five_commonest: f64,
 }
 
@@ -118,7 +117,7 @@ fn one() -> u64 {
 }
 
 impl Cell {
-    /// Refuses numbers that JSON cannot hold, which would read back as nothing.
+    /// Refuses numbers that JSON cannot hold, which would be read back as missing.
     ///
     /// # Errors
     /// Failed, with the cell and the field.

@@ -1,9 +1,9 @@
-//! `cells.csv`: one row a cell, with a header of [`Cell`]'s fields in their order, but for those that are no single
-//! values (`witness_texts`, `signs`, `candidates`), which `result.json` has.
+//! `cells.csv`: one row per cell, with a header of [`Cell`]'s fields in order, except those that are not single values
+//! (`witness_texts`, `signs`, `candidates`), which are in `result.json`.
 //!
-//! An absent value is an empty field; numbers are the shortest decimals that read back exactly. Control characters in
-//! names are escaped, and a name that a spreadsheet would take for a formula has `'` before it: what a file or a program
-//! is called must not run on the machine of who opens the table.
+//! A missing value is an empty field; numbers are the shortest decimals that read back exactly. Control characters in
+//! names are escaped, and a name that a spreadsheet would take for a formula is prefixed by `'`: the name of a file or
+//! program must not run as code on the machine of whoever opens the table.
 
 use crate::{Cell, atomic};
 use std::path::Path;
@@ -43,7 +43,7 @@ const COLUMNS: [&str; 30] = [
     "chosen_epsilon",
 ];
 
-/// The cells as CSV text with its header, also where there is no cell.
+/// The cells as CSV text with its header, even if there are no cells.
 ///
 /// # Errors
 /// Failed, if a number is infinite or NaN.
@@ -73,7 +73,7 @@ pub fn to_string(cells: &[Cell]) -> Result<String> {
     String::from_utf8(bytes).map_err(|e| failed(&e))
 }
 
-/// A text as a cell that does nothing but stand there.
+/// A text escaped so that a spreadsheet does not interpret it.
 fn name(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = plain(text);
@@ -83,7 +83,7 @@ fn name(text: &str) -> String {
     }
 }
 
-/// Writes `cells.csv` in one step.
+/// Writes `cells.csv` atomically.
 ///
 /// # Errors
 /// Failed, if a number is infinite or NaN or the file cannot be written.

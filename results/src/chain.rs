@@ -1,17 +1,17 @@
-//! The running digest of a journal: what tells a line that was changed, lost, moved or taken from another run.
+//! The running digest of a journal: detects a line that was changed, lost, moved or taken from another run.
 //!
 //! # Definition
-//! s₀ = SHA-256 of the header line, sᵢ = SHA-256(sᵢ₋₁ ‖ line i as it is without its digest), each line ending with the
-//! first 64 bits of its sᵢ. A file that is cut after a whole line is still a journal: of fewer trials.
+//! s₀ = SHA-256 of the header line, sᵢ = SHA-256(sᵢ₋₁ ‖ line i without its digest), and each line ends with the first
+//! 64 bits of its sᵢ. A file that is cut after a whole line is still a valid journal, with fewer trials.
 
 use sha2::{Digest, Sha256};
 use teda_core::digest::hexadecimal;
 
-/// What stands before the digest of a line, instead of the brace that closes its object.
+/// Comes before the digest of a line, replacing the brace that closes its object.
 const BEFORE: &str = r#","d":""#;
-/// What stands after it.
+/// Comes after it.
 const AFTER: &str = "\"}\n";
-/// Bytes of a digest that a line shows.
+/// Bytes of a digest that are stored in a line.
 const SHOWN: usize = 8;
 /// Bytes from the end of the object's last field to the end of the line.
 const TAIL: usize = BEFORE.len() + 2 * SHOWN + AFTER.len();
@@ -21,12 +21,12 @@ const TAIL: usize = BEFORE.len() + 2 * SHOWN + AFTER.len();
 pub(crate) struct Chain([u8; 32]);
 
 impl Chain {
-    /// Of a header line.
+    /// The chain that begins with a header line.
     pub(crate) fn begin(header: &[u8]) -> Self {
         Self(Sha256::digest(header).into())
     }
 
-    /// Ends the line that begins at `start` of `buffer` and is a JSON object with at least one field.
+    /// Closes the line that begins at `start` of `buffer` and is a JSON object with at least one field.
     pub(crate) fn close(&mut self, buffer: &mut Vec<u8>, start: usize) {
         buffer.pop();
         let shown = self.next(&buffer[start..]);
@@ -35,8 +35,8 @@ impl Chain {
         buffer.extend_from_slice(AFTER.as_bytes());
     }
 
-    /// The object of a line as it was before it was closed; none where the digest is not the next one. The line is
-    /// changed.
+    /// The object of a line as it was before it was closed; `None` if its digest is not the next one. Modifies the
+    /// line.
     pub(crate) fn open<'a>(&mut self, line: &'a mut [u8]) -> Option<&'a [u8]> {
         let end = line.len().checked_sub(TAIL)?;
         let shown = self.next(&line[..end]);

@@ -1,4 +1,4 @@
-//! SHA-256 of files: what tells a changed file from the one that was written, since Parquet itself reads most
+//! SHA-256 of files: distinguishes a changed file from the one that was written, since Parquet itself reads most
 //! changed bytes without complaint.
 
 use crate::atomic;
@@ -9,7 +9,7 @@ use std::path::Path;
 use teda_core::Result;
 use teda_core::digest::hexadecimal;
 
-/// Of the file at `path`, in hexadecimal.
+/// The SHA-256 of the file at `path`, in hexadecimal.
 ///
 /// # Errors
 /// Failed, if it cannot be read.
@@ -31,7 +31,7 @@ pub(crate) fn sha256(path: &Path) -> Result<String> {
 /// Refuses the file at `path` unless its SHA-256 is `known`.
 ///
 /// # Errors
-/// Failed, if it is another one, or the file cannot be read.
+/// Failed, if it differs, or the file cannot be read.
 pub(crate) fn verify(path: &Path, known: Option<&str>) -> Result<()> {
     if known == Some(&sha256(path)?) {
         return Ok(());

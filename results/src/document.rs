@@ -17,7 +17,7 @@ const SCHEMA: &str = "teda.audit/1";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Document {
     schema: String,
-    /// The run directory as the user would name it; none where nothing was written.
+    /// The run directory as the user would name it; missing if nothing was written.
     pub run_dir: Option<String>,
     /// The cells, in the order of the run's grid.
     pub cells: Vec<Cell>,
@@ -29,7 +29,7 @@ struct SchemaOnly {
 }
 
 impl Document {
-    /// A document of these cells.
+    /// A document with these cells.
     #[must_use]
     pub fn new(run_dir: Option<String>, cells: Vec<Cell>) -> Self {
         Self {
@@ -48,12 +48,12 @@ impl Document {
         serde_json::to_string(self).map_err(|e| Error::failed(format!("result document: {e}")))
     }
 
-    /// Reads a document; `source` is what error messages call it.
+    /// Parses a document; `source` is its name in error messages.
     ///
     /// # Errors
     /// Usage, if the text is not JSON, of another schema, or lacks a field.
     pub fn parse(text: &str, source: &str) -> Result<Self> {
-        let usage = |e| Error::usage(format!("{source}: no teda result: {e}"));
+        let usage = |e| Error::usage(format!("{source}: not a teda result: {e}"));
         let found: SchemaOnly = serde_json::from_str(text).map_err(usage)?;
         match found.schema.as_deref() {
             Some(SCHEMA) => serde_json::from_str(text).map_err(usage),
@@ -61,12 +61,12 @@ impl Document {
                 "{source}: schema '{other}', but this teda reads '{SCHEMA}'"
             ))),
             None => Err(Error::usage(format!(
-                "{source}: no teda result: it has no \"schema\": \"{SCHEMA}\""
+                "{source}: not a teda result: it has no \"schema\": \"{SCHEMA}\""
             ))),
         }
     }
 
-    /// Writes the document, indented, in one step.
+    /// Writes the document, indented, atomically.
     ///
     /// # Errors
     /// Failed, if a number is infinite or NaN or the file cannot be written.
@@ -81,18 +81,18 @@ impl Document {
     /// Reads a file written by [`Document::write`] or printed by `--format json`.
     ///
     /// # Errors
-    /// Usage, as [`Document::parse`], or if the file cannot be read.
+    /// Usage, for the reasons of [`Document::parse`], or if the file cannot be read.
     pub fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path)
             .map_err(|e| Error::usage(format!("{}: cannot read: {e}", path.display())))?;
         Self::parse(&text, &path.display().to_string())
     }
 
-    /// SHA-256 over the cells of the document in a file, in whatever folder it was written: what tells whether a run
-    /// without rows still says what it said.
+    /// SHA-256 over the cells of the document in a file, independent of the folder in which it was written: shows
+    /// whether a run without rows still has its original results.
     ///
     /// # Errors
-    /// Failed, if the file cannot be read or is no JSON.
+    /// Failed, if the file cannot be read or is not valid JSON.
     pub fn cells_sha256(path: &Path) -> Result<String> {
         let failed = |e: &dyn std::fmt::Display| atomic::failed(path, "cannot read", e);
         let text = fs::read(path).map_err(|e| failed(&e))?;
@@ -139,8 +139,8 @@ mod tests {
         );
         assert!(refused("{}").contains("it has no \"schema\""));
         assert!(refused(r#"{"schema":"teda.audit/1","cells":[{}]}"#).contains("missing field"));
-        assert!(refused(r#"{"schema":"teda.au"#).contains("no teda result"));
-        assert!(refused("").contains("no teda result"));
+        assert!(refused(r#"{"schema":"teda.au"#).contains("not a teda result"));
+        assert!(refused("").contains("not a teda result"));
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! `guesses.parquet`: what attacks that learn said of a run's trials, once all of them were there.
+//! `guesses.parquet`: the guesses of attacks that learn on a run's trials, once all of them were made.
 //!
 //! # Schema
-//! Rows as in `trials.parquet`, but without release and likelihoods, which stand there. Of each such cell all
-//! trials are there, in order: first those that the attack learned from
-//! ([`CellPlan::trained`](crate::CellPlan::trained)), with the guesses of models that were fitted without them.
-//! The same rows make the same bytes.
+//! Rows as in `trials.parquet`, but without release and likelihoods, which are stored there. For each such cell all
+//! trials are included, in order: first those that the attack learned from
+//! ([`CellPlan::trained`](crate::CellPlan::trained)), with the guesses of models that were fitted without them. The
+//! same rows give the same bytes.
 
 use crate::parquet::Rows;
 use crate::{Row, Writer, checksum};
@@ -14,7 +14,7 @@ use teda_core::Result;
 /// The file's name in the run directory.
 const FILE: &str = "guesses.parquet";
 
-/// Begins the file in the run directory `dir`.
+/// Creates the file in the run directory `dir`.
 ///
 /// # Errors
 /// Failed, if it cannot be created.
@@ -33,7 +33,7 @@ pub fn sha256(dir: &Path) -> Result<String> {
 /// The rows of the run in `dir`, whose file has this SHA-256.
 ///
 /// # Errors
-/// Failed, if it is not the file that the run wrote, or cannot be read; each row's own result likewise.
+/// Failed, if it is not the file that the run wrote, or cannot be read; the same applies to each row's own result.
 pub fn rows(dir: &Path, sha: &str) -> Result<impl Iterator<Item = Result<Row>> + use<>> {
     checksum::verify(&dir.join(FILE), Some(sha))?;
     Rows::open(dir, FILE)

@@ -1,9 +1,9 @@
-//! `trials.jsonl`: the rows of a run that still goes on.
+//! `trials.jsonl`: the rows of a run in progress.
 //!
-//! A header that names the run, then one JSON line a row, only ever appended, each with a running digest over all
-//! before it (`chain.rs`). A killed process leaves at worst a torn last line, and [`Journal::resume`] cuts it off; so
-//! rows are handed to the operating system after each block and never synced to the disk one by one, which would
-//! cost more than most mechanisms. Journals that are older than headers have neither, and are still read.
+//! A header that names the run, then one JSON line per row, only ever appended, each with a running digest over
+//! everything before it (`chain.rs`). A killed process leaves at worst a torn last line, and [`Journal::resume`] cuts
+//! it off; so rows are handed to the operating system after each block and never synced to the disk one by one, which
+//! would cost more than most mechanisms. Journals from before headers have neither, and are still read.
 
 use crate::chain::Chain;
 use crate::{Row, atomic};
@@ -16,13 +16,13 @@ use teda_core::{Error, Result};
 /// The journal's name in the run directory.
 pub(crate) const FILE: &str = "trials.jsonl";
 
-/// Bytes gathered before they are written without being asked.
+/// Bytes gathered before they are written without a flush.
 const BUFFER: usize = 1 << 20;
 
-/// What the header calls the format.
+/// The name of the format in the header.
 const SCHEMA: &str = "teda.journal/2";
 
-/// How a row begins in journals that are older than headers.
+/// How a row begins in journals from before headers.
 const OLD_ROW: &[u8] = br#"{"c":"#;
 
 /// The first line.
@@ -54,14 +54,14 @@ pub struct Journal {
     path: PathBuf,
     file: File,
     buffer: Vec<u8>,
-    /// None in a journal that is older than digests.
+    /// `None` in a journal from before digests.
     chain: Option<Chain>,
     /// A write failed part way: anything appended now would follow a torn line.
     broken: bool,
 }
 
 impl Journal {
-    /// Starts the journal of the new run in `dir`, whose manifest has this identity.
+    /// Creates the journal of the new run in `dir`, whose manifest has this identity.
     ///
     /// # Errors
     /// Usage, if there is one already; failed, if it cannot be created.
@@ -70,7 +70,7 @@ impl Journal {
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(file) => Self::begin(file, path, run),
             Err(e) if e.kind() == ErrorKind::AlreadyExists => Err(Error::usage(format!(
-                "{} already holds trials; go on with `teda audit --resume {}`",
+                "{} already holds trials; continue with `teda audit --resume {}`",
                 path.display(),
                 dir.display()
             ))),
@@ -78,7 +78,7 @@ impl Journal {
         }
     }
 
-    /// Makes the journal in `dir` anew from `rows`, in one step.
+    /// Rewrites the journal in `dir` from `rows`, atomically.
     pub(crate) fn restore(
         dir: &Path,
         run: &str,
@@ -97,14 +97,14 @@ impl Journal {
             .map_err(|e| atomic::failed(&path, "cannot put in place", &e))
     }
 
-    /// Opens the journal in `dir` to go on with the run of this identity, after handing each of its rows to `each`.
+    /// Opens the journal in `dir` to continue the run of this identity, after handing each of its rows to `each`.
     ///
-    /// A torn last line, as a killed process leaves it, is cut off; a run killed before its first
-    /// row has an empty journal or none.
+    /// A torn last line, as a killed process leaves it, is cut off; a run killed before its first row has an empty
+    /// journal or none.
     ///
     /// # Errors
-    /// Failed, if it is another run's, if a line other than a torn last one is not as it was written (with file and
-    /// line number) or the file cannot be read or cut; and whatever `each` returns.
+    /// Failed, if it belongs to another run, if a line other than a torn last one is not as it was written (with file
+    /// and line number) or the file cannot be read or cut; and any error that `each` returns.
     pub fn resume(dir: &Path, run: &str, mut each: impl FnMut(Row) -> Result<()>) -> Result<Self> {
         let path = dir.join(FILE);
         let failed = |e| atomic::failed(&path, "cannot resume", &e);
@@ -129,7 +129,7 @@ impl Journal {
     /// Appends a row; it is safe from a kill after the next [`Journal::flush`].
     ///
     /// # Errors
-    /// Failed, as [`Journal::flush`].
+    /// Same as [`Journal::flush`].
     pub fn append(&mut self, row: &Row) -> Result<()> {
         let start = self.buffer.len();
         serde_json::to_writer(&mut self.buffer, row)
@@ -147,8 +147,8 @@ impl Journal {
     /// Hands all rows to the operating system.
     ///
     /// # Errors
-    /// Failed, if they cannot be written (a full disk, say); the message says how to go on. Every
-    /// later call then fails too.
+    /// Failed, if they cannot be written (a full disk, for instance); the message says how to continue. Every later
+    /// call then fails too.
     pub fn flush(&mut self) -> Result<()> {
         let written = if self.broken {
             Err(ErrorKind::BrokenPipe.into())
@@ -172,7 +172,7 @@ impl Journal {
         self.path.parent().unwrap_or(Path::new("."))
     }
 
-    /// An empty journal: its header is there before any row.
+    /// An empty journal: its header is written before any row.
     fn begin(file: File, path: PathBuf, run: &str) -> Result<Self> {
         let header = Header::line(run);
         let mut journal = Self::on(file, path, Some(Chain::begin(&header)));
@@ -206,7 +206,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// The rows of the journal in `dir`, whatever run it is of.
+    /// The rows of the journal in `dir`, whichever run it belongs to.
     pub(crate) fn open(dir: &Path) -> Result<Self> {
         let path = dir.join(FILE);
         match File::open(&path) {
@@ -215,7 +215,7 @@ impl Lines {
         }
     }
 
-    /// After the header, which must name `run` where that is known.
+    /// The rows after the header, which must name `run` if that is known.
     fn on(path: PathBuf, file: File, run: Option<&str>) -> Result<Self> {
         let mut lines = Self {
             path,
@@ -254,7 +254,7 @@ impl Lines {
         Ok(lines)
     }
 
-    /// Reads the next line; `false` where it is torn or there is none.
+    /// Reads the next line; `false` if it is torn or there is none.
     fn advance(&mut self) -> Result<bool> {
         self.line.clear();
         self.reader
@@ -300,7 +300,7 @@ impl Iterator for Lines {
     }
 }
 
-/// The beginning of a digest, as messages show it; of anything else, too.
+/// The beginning of a digest, as shown in messages; also works for anything else.
 fn shortened(digest: &str) -> String {
     digest.chars().take(12).collect()
 }
@@ -385,7 +385,7 @@ mod tests {
                 damaged[place] ^= 1 << bit;
                 fs::write(&path, &damaged).unwrap();
                 if let Ok((found, _)) = resumed(dir.path()) {
-                    // The last line's end alone: what is torn is made again.
+                    // Only the end of the last line: what is torn is made again.
                     assert_eq!(place, whole.len() - 1);
                     assert_eq!(found, rows[..5]);
                 }

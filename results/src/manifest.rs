@@ -1,4 +1,4 @@
-//! `manifest.json`: what a run was asked to do, with what, and how far it came.
+//! `manifest.json`: what a run was asked to do, with what, and how far it got.
 
 use crate::atomic;
 use serde::{Deserialize, Serialize};
@@ -14,10 +14,10 @@ const SCHEMA: &str = "teda.run/1";
 /// The manifest's name in the run directory.
 pub(crate) const FILE: &str = "manifest.json";
 
-/// Everything that makes a run what it is.
+/// Everything that defines a run.
 ///
 /// # Schema
-/// The JSON fields are these fields; `schema` is `teda.run/1`.
+/// The JSON fields are those of this struct; `schema` is `teda.run/1`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     schema: String,
@@ -25,11 +25,11 @@ pub struct Manifest {
     pub version: String,
     /// When the run began, RFC 3339 in UTC.
     pub created: String,
-    /// How far the run came.
+    /// How far the run got.
     pub status: Status,
-    /// The whole configuration, seed included, as the caller serialises it.
+    /// The whole configuration, including the seed, as the caller serialises it.
     pub config: serde_json::Value,
-    /// Which part of a divided run this is, `[I, N]`; none for an undivided one.
+    /// Which part of a divided run this is, `[I, N]`; missing for an undivided one.
     pub shard: Option<(u32, u32)>,
     /// The datasets used.
     pub datasets: Vec<DatasetRecord>,
@@ -37,35 +37,35 @@ pub struct Manifest {
     pub models: Vec<ModelRecord>,
     /// What the models ran on: `cpu`, `cuda` or `metal`.
     pub device: String,
-    /// Whether the same configuration gives the same rows again: not where a server answers.
+    /// Whether the same configuration gives the same rows again: not if a server answers.
     pub reproducible: bool,
-    /// What was spent on servers by the process that ended the run, one entry a server.
+    /// What was spent on servers by the process that ended the run, one entry per server.
     pub servers: serde_json::Value,
     /// Where the run was made.
     pub machine: Machine,
     /// The cells; their positions are the `cell` of the rows.
     pub cells: Vec<CellPlan>,
-    /// SHA-256 of the finished run's `trials.parquet`, in hexadecimal; none before.
+    /// SHA-256 of the finished run's `trials.parquet`, in hexadecimal; missing before it is finished.
     pub trials_sha256: Option<String>,
-    /// SHA-256 of the finished run's `texts.parquet`; none before, and for a run that has none.
+    /// SHA-256 of the finished run's `texts.parquet`; missing before it is finished, and for a run without this file.
     #[serde(default)]
     pub texts_sha256: Option<String>,
-    /// SHA-256 of the finished run's `guesses.parquet`; none before, and where no attack learned.
+    /// SHA-256 of the finished run's `guesses.parquet`; missing before it is finished, and if no attack learned.
     #[serde(default)]
     pub guesses_sha256: Option<String>,
-    /// Over the cells of `result.json`, in a run that kept no rows from which they could be counted again.
+    /// SHA-256 over the cells of `result.json`, in a run that kept no rows from which they could be recounted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cells_sha256: Option<String>,
-    /// SHA-256 of the file with zeros in this place; only of what stands in a file.
+    /// SHA-256 of the file with zeros in this field; present only in files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
 }
 
-/// How far a run came.
+/// How far a run got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// Begun and not ended: at work, or killed.
+    /// Begun and not ended: running, or killed.
     Running,
     /// Ended early, on request or by an error, with its rows written.
     Interrupted,
@@ -78,7 +78,7 @@ pub enum Status {
 pub struct DatasetRecord {
     /// The name under which it was asked for.
     pub name: String,
-    /// SHA-256 of the texts that were selected (of recorded releases: of the rows), in hexadecimal.
+    /// SHA-256 of the selected texts (for recorded releases: of the rows), in hexadecimal.
     pub sha256: String,
     /// Distinct texts that candidates are drawn from.
     pub texts: u64,
@@ -99,11 +99,11 @@ pub struct ModelRecord {
     pub name: String,
     /// Where it came from: the binary, the hub with its commit, a package with its version, a server.
     pub source: String,
-    /// SHA-256 of the file, in hexadecimal; none for a server's model.
+    /// SHA-256 of the file, in hexadecimal; missing for a server's model.
     pub sha256: Option<String>,
 }
 
-/// The machine of a run.
+/// The machine that a run was made on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// Operating system.
@@ -140,7 +140,7 @@ pub struct CellPlan {
     pub epsilon_unit: Option<Unit>,
     /// Which pairs of texts the candidate sets hold.
     pub neighbours: Neighbours,
-    /// Candidates a trial.
+    /// Candidates per trial.
     pub k: u32,
     /// Sampling temperature of the candidate sets.
     pub lambda: f64,
@@ -150,61 +150,61 @@ pub struct CellPlan {
     pub trials: u64,
     /// Two-sided level of the confidence interval.
     pub alpha: f64,
-    /// δ of the (ε, δ) that the bound will speak of.
+    /// The δ of the (ε, δ) that the bound will be about.
     pub delta: f64,
     /// The estimator's name.
     pub estimator: String,
-    /// The mechanism's claim in its own unit; none for a mechanism without one.
+    /// The mechanism's claim in its own unit; missing for a mechanism without a claim.
     pub guarantee: Option<Guarantee>,
-    /// ε of that claim between whole texts under `neighbours`; none where nothing follows.
+    /// The ε of that claim between whole texts under `neighbours`; missing if nothing follows.
     pub claimed_epsilon: Option<f64>,
-    /// δ that goes with `claimed_epsilon`.
+    /// The δ that goes with `claimed_epsilon`.
     pub claimed_delta: Option<f64>,
     /// Whether the mechanism is declared Gaussian.
     #[serde(default)]
     pub gaussian: bool,
-    /// The list of `texts.parquet` that the candidates of its rows are numbers of; none for a run that has no
-    /// such file.
+    /// The list of `texts.parquet` that the candidates of its rows are indices into; missing for a run without such a
+    /// file.
     #[serde(default)]
     pub texts: Option<u32>,
-    /// The line of releases that this cell shares with its neighbours, from 0; none in runs that are older than it.
+    /// The index of the series whose releases this cell shares with neighbouring cells, from 0; missing in older runs.
     #[serde(default)]
     pub series: Option<u32>,
     /// The node of the seed tree whose children are the series' trials, as `Seed::to_text` writes it.
     #[serde(default)]
     pub seed: Option<String>,
-    /// Trials, the first ones, that the attack learns from and is not counted on; 0 for one that does not learn.
+    /// Number of first trials that the attack learns from and is not counted on; 0 if it does not learn.
     #[serde(default)]
     pub trained: u64,
-    /// Trials, the first ones, that looked for the candidate set that shows most; none of them is counted.
+    /// Number of first trials that looked for the candidate set that shows most; none of them is counted.
     #[serde(default)]
     pub explored: u64,
-    /// What it learned, once it has: the greatest weights first.
+    /// What the attack learned, once it has: largest weights first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signs: Vec<Sign>,
 }
 
 impl CellPlan {
-    /// Whether its guesses are made once all trials are there, and stand in `guesses.parquet`.
+    /// Whether its guesses are made once all trials are made, and stored in `guesses.parquet`.
     #[must_use]
     pub fn is_deferred(&self) -> bool {
         self.trained > 0
     }
 
-    /// Trials, the first ones, that are not counted.
+    /// Number of first trials that are not counted.
     #[must_use]
     pub fn uncounted(&self) -> u64 {
         self.trained.max(self.explored)
     }
 }
 
-/// What stands for the digest in the text that it is the digest of.
+/// Placeholder for the digest in the text over which the digest is computed.
 const UNSEALED: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// What stands before the digest.
+/// Comes before the digest.
 const SEAL: &str = "\"digest\": \"";
 
-/// The text of a manifest whose digest is [`UNSEALED`], with its own.
+/// The text of a manifest with its digest in place of [`UNSEALED`].
 fn seal(text: &str) -> String {
     let digest = hexadecimal(&Sha256::digest(text));
     match around_digest(text) {
@@ -213,7 +213,7 @@ fn seal(text: &str) -> String {
     }
 }
 
-/// Whether a manifest is as it was written. One without a digest is older than digests.
+/// Whether a manifest is as it was written. A manifest without a digest is from before digests.
 fn is_sealed(text: &str) -> bool {
     around_digest(text).is_none_or(|(before, digest, after)| {
         let unsealed = [before, UNSEALED, after].concat();
@@ -221,7 +221,7 @@ fn is_sealed(text: &str) -> bool {
     })
 }
 
-/// What stands before the digest, it, and what stands after it. It is the last field.
+/// The text before the digest, the digest, and the text after it. It is the last field.
 fn around_digest(text: &str) -> Option<(&str, &str, &str)> {
     let start = text.rfind(SEAL)? + SEAL.len();
     let end = start + text[start..].find('"')?;
@@ -234,7 +234,7 @@ struct SchemaOnly {
 }
 
 impl Manifest {
-    /// The manifest of a run that begins: running, undivided, on this machine, with nothing listed.
+    /// The manifest of a new run: running, undivided, on this machine, with nothing listed.
     #[must_use]
     pub fn new(version: &str, created: &str, config: serde_json::Value) -> Self {
         Self {
@@ -259,7 +259,7 @@ impl Manifest {
         }
     }
 
-    /// Writes `manifest.json` in `dir`, in one step.
+    /// Writes `manifest.json` in `dir` atomically.
     ///
     /// # Errors
     /// Failed, if the file cannot be written or a number in it is infinite or NaN.
@@ -271,7 +271,7 @@ impl Manifest {
             ..self.clone()
         };
         let mut text = serde_json::to_string_pretty(&sealed).map_err(unwritable)?;
-        // JSON has no infinity: an infinite ε would be written as null and read back as none.
+        // JSON has no infinity: an infinite ε would be written as null and read back as missing.
         if serde_json::from_str::<Self>(&text).map_err(unwritable)? != sealed {
             return Err(atomic::failed(
                 &path,
@@ -283,11 +283,11 @@ impl Manifest {
         atomic::write(&path, seal(&text).as_bytes())
     }
 
-    /// Says of the run in `dir`, if it is not complete, that it was interrupted: for a process that ends in haste, which
-    /// may still be writing the manifest itself.
+    /// Marks the run in `dir` as interrupted unless it is complete: for a process that ends in a hurry, which may
+    /// itself still be writing the manifest.
     ///
     /// # Errors
-    /// As [`Self::load`] and [`Self::save`].
+    /// Same as [`Self::load`] and [`Self::save`].
     pub fn interrupt(dir: &Path) -> Result<()> {
         let mut manifest = Self::load(dir)?;
         if manifest.status != Status::Running {
@@ -297,8 +297,8 @@ impl Manifest {
         manifest.save(dir)
     }
 
-    /// What its trials follow from: a SHA-256 over version, configuration, shard, data sets, models and cells, which
-    /// are the same from a run's beginning to its end.
+    /// Identifies what its trials follow from: a SHA-256 over version, configuration, shard, data sets, models and
+    /// cells, which are the same from a run's beginning to its end.
     #[must_use]
     pub fn identity(&self) -> String {
         let mut cells = self.cells.clone();
@@ -309,7 +309,7 @@ impl Manifest {
             (&self.version, &self.config, self.shard),
             (&self.datasets, &self.models, cells),
         );
-        // What cannot be written as JSON cannot be saved either, which is where the error is.
+        // Anything that cannot be written as JSON cannot be saved either; the error occurs there.
         let bytes = serde_json::to_vec(&what).unwrap_or_default();
         hexadecimal(&Sha256::digest(bytes))
     }
@@ -317,13 +317,12 @@ impl Manifest {
     /// Reads `manifest.json` in `dir`.
     ///
     /// # Errors
-    /// Usage, if `dir` has none or it is of another schema; failed, if it cannot be read or is
-    /// damaged.
+    /// Usage, if `dir` has no manifest or it has another schema; failed, if it cannot be read or is damaged.
     pub fn load(dir: &Path) -> Result<Self> {
         let path = dir.join(FILE);
         let text = fs::read_to_string(&path).map_err(|e| match e.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory => Error::usage(format!(
-                "{}: no run of teda: there is no {FILE}",
+                "{}: not a teda run: there is no {FILE}",
                 dir.display()
             )),
             _ => atomic::failed(&path, "cannot read", &e),
@@ -486,7 +485,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for missing in [dir.path().to_owned(), dir.path().join("none")] {
             let error = Manifest::load(&missing).unwrap_err();
-            assert!(matches!(&error, Error::Usage(m) if m.contains("no run of teda")));
+            assert!(matches!(&error, Error::Usage(m) if m.contains("not a teda run")));
         }
         let refused = |text: &str| {
             fs::write(dir.path().join(FILE), text).unwrap();
@@ -510,7 +509,7 @@ mod tests {
         let mut manifest = example();
         manifest.cells[0].lambda = f64::NEG_INFINITY;
         assert!(manifest.save(dir.path()).is_err());
-        // An optional number would read back as none, which would be worse than an error.
+        // An optional number would be read back as missing, which would be worse than an error.
         manifest.cells[0].lambda = 0.0;
         manifest.cells[0].epsilon = Some(f64::INFINITY);
         assert!(manifest.save(dir.path()).is_err());

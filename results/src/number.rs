@@ -1,8 +1,8 @@
-//! Floating-point numbers in JSON, infinities and NaN included.
+//! Floating-point numbers in JSON, including infinities and NaN.
 //!
-//! JSON has no infinity and serde_json writes `null` for one, which then does not read back. An
-//! attack that knows exact likelihoods does produce infinite margins, so the three values without
-//! a JSON number are written as the strings `inf`, `-inf` and `nan`.
+//! JSON has no infinity and serde_json writes `null` for one, which then does not read back. An attack that knows
+//! exact likelihoods does produce infinite margins, so the three values without a JSON number are written as the
+//! strings `inf`, `-inf` and `nan`.
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::Serializer;
@@ -26,7 +26,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     deserializer.deserialize_any(Number)
 }
 
-/// The same for a number that may be missing.
+/// For a number that may be missing.
 pub(crate) mod option {
     use super::{Deserialize, Deserializer, Serializer};
 
@@ -47,7 +47,7 @@ pub(crate) mod option {
     }
 }
 
-/// The same for lists.
+/// For lists.
 pub(crate) mod list {
     use super::{Deserialize, Deserializer, Serializer};
 

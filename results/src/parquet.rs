@@ -1,11 +1,11 @@
-//! `trials.parquet`: the rows of a finished run, a group at a time.
+//! `trials.parquet`: the rows of a finished run, one row group at a time.
 //!
 //! # Schema
-//! Columns `cell` UInt32, `trial` UInt64, `candidates` List(UInt32), `secret` UInt32, `release`
-//! String, `guess` UInt32, `hit` Boolean, `margin` Float64, `log_likelihoods` List(Float64), `error`
-//! String, `cause` String, none but the last two with nulls; their meaning is [`Row`]'s. Compressed with zstd; the file's metadata has
-//! `teda.schema` = `teda.trials/3`. The same rows in the same order make the same bytes. Files of `teda.trials/2`,
-//! which have no `cause`, are read, too.
+//! Columns `cell` UInt32, `trial` UInt64, `candidates` List(UInt32), `secret` UInt32, `release` String, `guess`
+//! UInt32, `hit` Boolean, `margin` Float64, `log_likelihoods` List(Float64), `error` String, `cause` String; only the
+//! last two have nulls. Their meaning is that of [`Row`]. Compressed with zstd; the file's metadata has `teda.schema`
+//! = `teda.trials/3`. The same rows in the same order give the same bytes. Files of `teda.trials/2`, which have no
+//! `cause`, can also be read.
 
 use crate::{Row, atomic, threads};
 use polars::prelude::*;
@@ -29,7 +29,7 @@ const GROUP_ROWS: usize = 100_000;
 /// … or this many bytes of text, so that long releases cannot fill the memory.
 const GROUP_TEXT: usize = 64 << 20;
 
-/// Writes rows to a `trials.parquet` that is there whole or not at all.
+/// Writes rows to a `trials.parquet` that appears complete or not at all.
 ///
 /// A writer dropped before [`Writer::finish`] leaves only `trials.parquet.tmp`, which the next one
 /// overwrites.
@@ -42,7 +42,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins the file called `name` in the run directory `dir`.
+    /// Creates the file named `name` in the run directory `dir`.
     ///
     /// # Errors
     /// Failed, if it cannot be created.
@@ -83,7 +83,7 @@ impl Writer {
     /// Completes the file and puts it in place of any earlier one.
     ///
     /// # Errors
-    /// Failed, if it cannot be written; an earlier file is then as it was.
+    /// Failed, if it cannot be written; an earlier file is then unchanged.
     pub fn finish(mut self) -> Result<()> {
         if self.group.rows() > 0 {
             self.write_group()?;
@@ -125,7 +125,7 @@ fn schema() -> Schema {
     ])
 }
 
-/// The rows of a group to be, column by column.
+/// The rows of the next group, column by column.
 #[derive(Default)]
 struct Group {
     cell: Vec<u32>,
@@ -139,7 +139,7 @@ struct Group {
     log_likelihoods: Vec<Vec<f64>>,
     error: Vec<Option<String>>,
     cause: Vec<Option<&'static str>>,
-    /// Bytes of all text above.
+    /// Bytes of all the text above.
     text: usize,
 }
 
@@ -197,20 +197,20 @@ fn lists<T: PolarsNumericType>(name: &str, lists: &[Vec<T::Native>], inner: Data
     builder.finish().into_column()
 }
 
-/// The rows of a `trials.parquet` in their order, in the memory of one row group.
+/// The rows of a `trials.parquet` in order, using the memory of one row group.
 pub struct Rows {
     path: PathBuf,
-    /// The whole file's metadata, and the number of its next row group.
+    /// The whole file's metadata, and the index of its next row group.
     metadata: FileMetadataRef,
     next: usize,
     current: vec::IntoIter<Row>,
 }
 
 impl Rows {
-    /// Opens the file called `name` in the run directory `dir`.
+    /// Opens the file named `name` in the run directory `dir`.
     ///
     /// # Errors
-    /// Failed, if it cannot be read, is damaged or of another schema.
+    /// Failed, if it cannot be read, is damaged or has another schema.
     pub fn open(dir: &Path, name: &str) -> Result<Self> {
         threads::can_start()?;
         let path = dir.join(name);
@@ -238,8 +238,8 @@ impl Rows {
 
     /// Reads row group `number`.
     ///
-    /// The reader is shown a file of this one group: asked for a slice of the whole file it would
-    /// decode every group before the slice as well.
+    /// The reader is shown a file with only this group: asked for a slice of the whole file, it would decode every
+    /// group before the slice as well.
     fn group(&self, number: usize) -> Result<Vec<Row>> {
         let group = self.metadata.row_groups[number].clone();
         let metadata = FileMetadata {
@@ -279,14 +279,14 @@ impl Iterator for Rows {
     }
 }
 
-/// Runs polars on a file that may be damaged: it panics on some damage, which is an error here.
+/// Runs polars on a file that may be damaged: polars panics on some damage, which becomes an error here.
 pub(crate) fn caught<T>(read: impl FnOnce() -> PolarsResult<T>) -> PolarsResult<T> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(polars_err!(ComputeError: "the Parquet reader gave up")))
 }
 
-/// The rows of a frame, which must have the columns of [`schema`], but for `cause`, and nulls in `error` and
-/// `cause` alone.
+/// The rows of a frame, which must have the columns of [`schema`], except that `cause` may be missing, and nulls only
+/// in `error` and `cause`.
 fn rows(frame: &DataFrame) -> PolarsResult<Vec<Row>> {
     let column = |name: &str| {
         let column = frame.column(name)?;
@@ -337,14 +337,15 @@ fn rows(frame: &DataFrame) -> PolarsResult<Vec<Row>> {
     Ok(std::iter::from_fn(&mut row).collect())
 }
 
-/// The cause of this name.
+/// The cause with this name.
 fn cause(name: Option<&str>) -> PolarsResult<Option<Cause>> {
-    let read =
-        |name| Cause::named(name).ok_or_else(|| polars_err!(ComputeError: "'{name}' is no cause"));
+    let read = |name| {
+        Cause::named(name).ok_or_else(|| polars_err!(ComputeError: "'{name}' is not a cause"))
+    };
     name.map(read).transpose()
 }
 
-/// The lists of a column, from where each begins in the values of all.
+/// The lists of a column, given where each begins in the values of all.
 fn slices<'a, T>(bounds: &'a [i64], values: &'a [T]) -> impl Iterator<Item = &'a [T]> {
     bounds
         .windows(2)
@@ -468,8 +469,8 @@ mod tests {
         let path = dir.path().join(FILE);
         let whole = fs::read(&path).unwrap();
         let mut errors = 0;
-        // No further: some byte behind these has the reader ask for more
-        // memory than there is, which ends the process. A run's SHA-256 is compared before it is judged.
+        // No further: some byte after these makes the reader ask for more memory than there is, which ends the
+        // process. A run's SHA-256 is checked before it is judged.
         for position in (0..1500).step_by(3) {
             let mut damaged = whole.clone();
             damaged[position] ^= 0x55;

@@ -9,8 +9,7 @@ use teda_core::Cause;
 /// # Schema
 /// In JSON the fields have one-letter names, since they are written millions of times:
 /// `{"c":cell,"t":trial,"k":[candidates],"s":secret,"r":release,"g":guess,"h":hit,"m":margin}`, with
-/// `"l":[log_likelihoods]`, `"e":error` and `"f":cause` where there are any. In Parquet they have their full
-/// names.
+/// `"l":[log_likelihoods]`, `"e":error` and `"f":cause` if present. In Parquet they have their full names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
@@ -26,7 +25,7 @@ pub struct Row {
     /// The text that was rewritten, as a position in `candidates`.
     #[serde(rename = "s")]
     pub secret: u32,
-    /// What the mechanism let out; empty where it failed.
+    /// What the mechanism released; empty if it failed.
     #[serde(rename = "r")]
     pub release: String,
     /// The attack's guess, as a position in `candidates`.
@@ -35,12 +34,11 @@ pub struct Row {
     /// Whether the guess is the secret.
     #[serde(rename = "h")]
     pub hit: bool,
-    /// Score of the guess less the next best score, in the attack's own unit, the largest double
-    /// at most.
+    /// Score of the guess minus the next best score, in the attack's own unit, capped at the largest double.
     #[serde(rename = "m", with = "number")]
     pub margin: f64,
-    /// ln P(release | candidate) under the mechanism, one a candidate; empty where it is not known
-    /// exactly or was not asked for.
+    /// ln P(release | candidate) under the mechanism, one per candidate; empty if it is not known exactly or was not
+    /// asked for.
     #[serde(
         rename = "l",
         default,
@@ -51,14 +49,14 @@ pub struct Row {
     /// Why there is no release, or why the attack has no scores for it: the guess is then random.
     #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Whose failure that is, where there is an error.
+    /// Whose failure that is, if there is an error.
     #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
 }
 
 impl Row {
-    /// The row with a cause where it has an error. One that does not say whose failure it is was written before
-    /// rows did: where there is a release the attack failed, and else the mechanism.
+    /// The row with a cause if it has an error. A row that does not say whose failure it is was written before causes
+    /// were recorded: if there is a release the attack failed, otherwise the mechanism.
     #[must_use]
     pub(crate) fn with_cause(mut self) -> Self {
         if self.error.is_some() {

@@ -1,4 +1,4 @@
-//! The directory of a run: its name, and the lock that lets one process write it.
+//! The directory of a run: its name, and the lock that allows only one process to write it.
 
 use crate::{atomic, manifest};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -6,18 +6,18 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use teda_core::{Error, Result};
 
-/// Where runs go when no directory is named, under the working directory.
+/// Where runs go by default, under the working directory.
 const RUNS: &str = "results/runs";
 
-/// The lock file's name. It stays behind, for removing it would let two processes lock two files.
+/// The lock file's name. It is left in place, because removing it would let two processes lock two files.
 const LOCK: &str = ".lock";
 
 /// Longest name of a run in bytes; file systems end at 255.
 const LONGEST_NAME: usize = 120;
 
-/// A run directory that this process alone writes, until the value is dropped.
+/// A run directory that only this process writes, until the value is dropped.
 ///
-/// The lock is the operating system's, so that a process that dies gives it back.
+/// The lock is the operating system's, so that it is released when a process dies.
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
@@ -25,12 +25,11 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Makes the directory of a new run: `out` exactly if given, otherwise
-    /// `results/runs/<name>` under the working directory, with `-2`, `-3` … where that is taken.
+    /// Creates the directory of a new run: exactly `out` if given, otherwise `results/runs/<name>` under the working
+    /// directory, with `-2`, `-3` … if that is taken.
     ///
     /// # Errors
-    /// Usage, if `out` is a file, holds anything already or is another process's; failed, if it
-    /// cannot be created.
+    /// Usage, if `out` is a file, is not empty or is in use by another process; failed, if it cannot be created.
     pub fn create(out: Option<&Path>, name: &str) -> Result<Self> {
         let path = match out {
             Some(path) => path.to_owned(),
@@ -42,8 +41,8 @@ impl RunDir {
             }
             _ => atomic::failed(&path, "cannot create the run directory", &e),
         })?;
-        // Before the lock, so as not to leave a lock file in a foreign folder; and after it, since
-        // another process may have begun and ended a run in between.
+        // Checked before the lock, so that no lock file is left in a foreign folder; and after it, since another
+        // process may have begun and ended a run in between.
         refuse_content(&path)?;
         let run = Self::locked(path)?;
         refuse_content(&run.path)?;
@@ -83,7 +82,7 @@ impl RunDir {
         let failed = |e| atomic::failed(&file, "cannot lock the run directory", &e);
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
-        // Who may write into the directory could have put a link there to a file of somebody else's.
+        // Anybody who may write into the directory could have put a link to somebody else's file there.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW);
         if file.is_symlink() {
@@ -97,7 +96,7 @@ impl RunDir {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut owner = String::new();
-                // The owner's number is a courtesy: without it the message is still right.
+                // The owner's process id is optional: without it the message is still right.
                 let _ = lock.read_to_string(&mut owner);
                 return Err(Error::usage(format!(
                     "{}: another process (pid {}) is writing this run; wait for it or stop it",
@@ -117,8 +116,8 @@ impl RunDir {
 
 /// The name of a run: `<UTC timestamp>-<mechanisms>-<dataset>`, from an RFC 3339 timestamp.
 ///
-/// Punctuation of the timestamp is dropped, other characters that some file system or shell minds
-/// become `_`, and a long list of mechanisms is cut to its beginning.
+/// Punctuation of the timestamp is dropped, other characters that are problematic in some file system or shell become
+/// `_`, and a long list of mechanisms is cut to its beginning.
 #[must_use]
 pub fn run_name<N: AsRef<str>>(created: &str, mechanisms: &[N], dataset: &str) -> String {
     let mechanisms: Vec<&str> = mechanisms.iter().map(AsRef::as_ref).collect();
@@ -163,7 +162,7 @@ pub fn unused(base: &Path, name: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Refuses a directory that holds more than a process leaves that died before its manifest was in place.
+/// Refuses a directory that holds more than what a process leaves that died before its manifest was in place.
 fn refuse_content(path: &Path) -> Result<()> {
     let entries =
         fs::read_dir(path).map_err(|e| atomic::failed(path, "cannot list the directory", &e))?;
@@ -175,7 +174,7 @@ fn refuse_content(path: &Path) -> Result<()> {
     match others.next() {
         None => Ok(()),
         Some(_) if path.join(manifest::FILE).exists() => Err(Error::usage(format!(
-            "{0}: already holds a run; go on with it by `--resume {0}`, or name another --out",
+            "{0}: already holds a run; continue it with `--resume {0}`, or name another --out",
             path.display()
         ))),
         Some(_) => Err(Error::usage(format!(
@@ -264,7 +263,7 @@ mod tests {
             "{error}"
         );
         drop(run);
-        // A stale file with the number of a process long gone is no lock.
+        // A stale file with the id of a process long gone is not a lock.
         fs::write(base.path().join(LOCK), "999999999\n").unwrap();
         drop(RunDir::resume(base.path()).unwrap());
     }

@@ -1,9 +1,9 @@
-//! `texts.parquet`: the texts that the candidates of rows are numbers of, so that a run tells what it was about
-//! without its data set.
+//! `texts.parquet`: the texts that the candidates of rows are indices into, so that a run can be understood without
+//! its data set.
 //!
 //! # Schema
-//! Columns `list` UInt32, `number` UInt32, `text` String, none with nulls, sorted by `list` and `number`, both
-//! from 0 without a gap. A cell's list is [`CellPlan::texts`](crate::CellPlan::texts). The same texts make the same bytes.
+//! Columns `list` UInt32, `number` UInt32, `text` String, all without nulls, sorted by `list` and `number`, both from
+//! 0 without gaps. A cell's list is [`CellPlan::texts`](crate::CellPlan::texts). The same texts give the same bytes.
 
 use crate::parquet::caught;
 use crate::{atomic, checksum, threads};
@@ -15,7 +15,7 @@ use teda_core::Result;
 /// The file's name in the run directory.
 const FILE: &str = "texts.parquet";
 
-/// Writes the lists into the run directory `dir` in one step and returns the file's SHA-256.
+/// Writes the lists into the run directory `dir` atomically and returns the file's SHA-256.
 ///
 /// # Errors
 /// Failed, if the file cannot be written.
@@ -49,7 +49,7 @@ fn encoded(lists: &[impl AsRef<[String]>]) -> PolarsResult<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Refuses a file whose SHA-256 is another one.
+/// Refuses a file with a different SHA-256.
 ///
 /// # Errors
 /// Failed, if it is not the file that the run wrote, or cannot be read.
@@ -119,7 +119,7 @@ mod tests {
         assert!(refused().contains("texts.parquet: not the file that the run wrote"));
         std::fs::remove_file(&path).unwrap();
         assert!(refused().contains("texts.parquet: cannot read"));
-        // Whatever its digest, what is no Parquet is an error and no panic.
+        // Whatever its digest, a file that is not Parquet is an error and not a panic.
         std::fs::write(&path, "PAR1 or not").unwrap();
         let damaged = read(dir.path(), &checksum::sha256(&path).unwrap()).unwrap_err();
         assert!(damaged.to_string().contains("damaged"), "{damaged}");

@@ -1,11 +1,11 @@
-//! The threads of the Parquet library: it starts them when it first needs them, and panics where it cannot.
+//! The threads of the Parquet library: it starts them when it first needs them, and panics if it cannot.
 
 use std::sync::Mutex;
 use std::thread::{Builder, available_parallelism, scope};
 
 use teda_core::{Error, Result};
 
-/// Refuses where as many threads as the library wants cannot be started.
+/// Checks that as many threads as the library wants can be started.
 ///
 /// # Errors
 /// Failed, with the system's reason.
@@ -13,7 +13,7 @@ pub(crate) fn can_start() -> Result<()> {
     let said = std::env::var("POLARS_MAX_THREADS").ok();
     let wanted = said.and_then(|said| said.parse().ok());
     let wanted: usize = wanted.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
-    // They wait for this lock, so that all of them are there at once, as the library has them.
+    // They wait for this lock, so that all of them exist at once, as they do in the library.
     let gate = Mutex::new(());
     scope(|threads| {
         let closed = gate.lock();

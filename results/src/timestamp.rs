@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// `time` as RFC 3339 in UTC with whole seconds: `2026-11-21T12:04:05Z`.
 ///
-/// A time before 1970 is taken as 1970.
+/// A time before 1970 becomes 1970.
 #[must_use]
 pub fn rfc3339_utc(time: SystemTime) -> String {
     let seconds = time
@@ -15,8 +15,8 @@ pub fn rfc3339_utc(time: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// The Gregorian date of a day counted from 1970-01-01 (Hinnant's `civil_from_days`): years are
-/// counted from 1 March, so that the leap day is the last of its year.
+/// The Gregorian date of a day counted from 1970-01-01 (Hinnant's `civil_from_days`): years begin on 1 March, so that
+/// the leap day is the last day of its year.
 fn civil(day: u64) -> (u64, u64, u64) {
     let day = day + 719_468;
     let era = day / 146_097;

@@ -1,8 +1,8 @@
 //! The rows of a run from its first trial to its finished file.
 //!
-//! While a run goes on they are in the [`Journal`], since lines can be appended and cut and a
-//! Parquet file cannot; when it is done they become `trials.parquet`. The journal is removed last:
-//! whenever a process is killed, one of the two holds all rows.
+//! While a run is in progress they are in the [`Journal`], since lines can be appended and cut but a Parquet file
+//! cannot; when it is done they become `trials.parquet`. The journal is removed last: whenever a process is killed,
+//! one of the two holds all rows.
 
 use crate::parquet::{self, Rows};
 use crate::{Journal, Manifest, Row, Writer, atomic, checksum, journal};
@@ -13,10 +13,11 @@ use teda_core::{Error, Result};
 /// Turns the journal into `trials.parquet`, in constant memory, hands the file's SHA-256 to `keep`, and removes the
 /// journal.
 ///
-/// Killed at any moment and called again after [`resume`], it ends with the same bytes.
+/// If it is killed at any moment and called again after [`resume`], it produces the same bytes.
 ///
 /// # Errors
-/// Failed, if the journal is damaged or a file cannot be written; the journal is then kept. Whatever `keep` returns.
+/// Failed, if the journal is damaged or a file cannot be written; the journal is then kept. Any error that `keep`
+/// returns.
 pub fn finish(mut journal: Journal, keep: impl FnOnce(String) -> Result<()>) -> Result<()> {
     journal.flush()?;
     let dir = journal.dir().to_owned();
@@ -27,7 +28,7 @@ pub fn finish(mut journal: Journal, keep: impl FnOnce(String) -> Result<()>) -> 
         writer.push(row?)?;
     }
     writer.finish()?;
-    // The journal checks itself, a Parquet file does not: it must not stand alone before its digest is kept.
+    // The journal checks itself, a Parquet file does not: it must not be the only copy before its digest is stored.
     keep(sha256(&dir)?)?;
     let path = dir.join(journal::FILE);
     fs::remove_file(&path).map_err(|e| atomic::failed(&path, "cannot remove", &e))
@@ -44,18 +45,18 @@ pub fn sha256(dir: &Path) -> Result<String> {
 /// Refuses a `trials.parquet` whose SHA-256 is not `known`.
 ///
 /// # Errors
-/// Failed, where it is another one, or the file cannot be read.
+/// Failed, if it differs, or the file cannot be read.
 pub fn verify(dir: &Path, known: Option<&str>) -> Result<()> {
     checksum::verify(&dir.join(parquet::FILE), known)
 }
 
-/// Opens the rows of an earlier run to go on with them, after handing each to `each`.
+/// Opens the rows of an earlier run to continue it, after handing each to `each`.
 ///
-/// A run that was killed after its trials were finished has its journal made anew from a file of the SHA-256 in
-/// its manifest, so that a caller need not tell the cases apart.
+/// For a run that was killed after its trials were finished, the journal is rebuilt from a file with the SHA-256 in
+/// its manifest, so that a caller need not distinguish the cases.
 ///
 /// # Errors
-/// As [`Journal::resume`], and failed if `trials.parquet` cannot be read or is another file.
+/// Same as [`Journal::resume`]; also failed, if `trials.parquet` cannot be read or is another file.
 pub fn resume(
     dir: &Path,
     manifest: &Manifest,
@@ -63,7 +64,7 @@ pub fn resume(
 ) -> Result<Journal> {
     let run = manifest.identity();
     if !dir.join(journal::FILE).exists() && dir.join(parquet::FILE).exists() {
-        // Older runs kept no digest before they were complete.
+        // Older runs did not store a digest before they were complete.
         if manifest.trials_sha256.is_some() {
             verify(dir, manifest.trials_sha256.as_deref())?;
         }
@@ -75,8 +76,7 @@ pub fn resume(
 /// The rows of a run, finished or not, in the order in which they were made.
 ///
 /// # Errors
-/// Usage, if there are none; failed, as each row's own result, if a file cannot be read or is
-/// damaged.
+/// Usage, if there are none; failed, also as each row's own result, if a file cannot be read or is damaged.
 pub fn rows(dir: &Path) -> Result<Box<dyn Iterator<Item = Result<Row>>>> {
     // A journal beside a finished file is a conversion that was killed at its very end, or a
     // resumed run: either way the journal has every row.

@@ -1,6 +1,6 @@
-//! Refusals that no request would escape, because the server does not know one of its fields.
+//! Refusals that every request would get, because the server does not know one of its fields.
 
-/// What to change in the address, where `message` refuses a field that every request has.
+/// What to change in the address, if `message` refuses a field that every request has.
 pub fn on(message: &str) -> Option<&'static str> {
     let message = message.to_ascii_lowercase();
     if message.contains("max_completion_tokens") {

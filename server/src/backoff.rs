@@ -1,13 +1,13 @@
 //! How long to wait before a request is repeated.
 //!
-//! The wait before retry r is base · 2^r, at most [`LONGEST`], times a random factor in [½, 1) that
-//! keeps many callers from returning at once. The factor comes from the operating system and from no
-//! stream of a trial: no result depends on it.
+//! The wait before retry r is base · 2^r, at most [`LONGEST`], times a random factor in [½, 1) that keeps many callers
+//! from returning at once. The factor comes from the operating system, not from a stream of a trial: no result depends
+//! on it.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A wait at most, whatever the server asks for.
+/// The longest wait, whatever the server asks for.
 pub const LONGEST: Duration = Duration::from_secs(60);
 
 /// The wait before retry number `retry` (from 0), at least what the server asked for.
@@ -19,7 +19,7 @@ pub fn before(retry: u32, base: Duration, asked: Option<Duration>) -> Duration {
         .min(LONGEST)
 }
 
-/// What a `Retry-After` header asks for: seconds, or until an HTTP date.
+/// The wait asked for by a `Retry-After` header: seconds, or until an HTTP date.
 pub fn asked(header: &str, now: SystemTime) -> Option<Duration> {
     let header = header.trim();
     if let Ok(seconds) = header.parse::<f64>() {
@@ -29,7 +29,7 @@ pub fn asked(header: &str, now: SystemTime) -> Option<Duration> {
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-/// Seconds since 1970 of a date as in "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, IMF-fixdate).
+/// Seconds since 1970 for a date such as "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, IMF-fixdate).
 fn unix_seconds(date: &str) -> Option<u64> {
     const MONTHS: [&str; 12] = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
@@ -49,7 +49,7 @@ fn unix_seconds(date: &str) -> Option<u64> {
         minute.parse().ok()?,
         second.parse().ok()?,
     );
-    // Years begin in March here, so that a leap day is the last day of one.
+    // Years begin in March here, so that a leap day is the last day of its year.
     let (year, month) = if month > 2 {
         (year, month - 3)
     } else {

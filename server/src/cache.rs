@@ -1,17 +1,15 @@
 //! Answers kept on disk, so that a resumed or repeated run pays for none of them twice.
 //!
 //! # Format
-//! One file for each server and model, JSON lines `{"key": …, "answer": …, "tokens": …}`, only ever
-//! appended to. The key is SHA-256 over the endpoint, the request's body and the digest of the
-//! trial's seed: the same request of another trial is another entry, because it stands for fresh
-//! coins. A sentence vector has an entry by its text. Requests themselves are not kept, failures
-//! neither.
+//! One file for each server and model, JSON lines `{"key": …, "answer": …, "tokens": …}`, only ever appended to. The
+//! key is SHA-256 over the endpoint, the request's body and the digest of the trial's seed: the same request in
+//! another trial is another entry, because it stands for fresh coins. A sentence vector is keyed by its text. Neither
+//! requests nor failures are kept.
 //!
-//! # Several writers, kills
-//! An entry is one write to a file opened for appending, so processes may share it. A last line
-//! without its end (a kill, a full disk) is ended on opening and then skipped like any other line
-//! that is no entry. In memory is an index of positions alone; an entry's key is compared when it is
-//! read.
+//! # Concurrent writers, kills
+//! An entry is a single write to a file opened for appending, so processes may share it. A last line without its end
+//! (a kill, a full disk) is ended on opening and then skipped like any other invalid line. Only an index of positions
+//! is in memory; an entry's key is compared when it is read.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -25,7 +23,7 @@ use sha2::{Digest, Sha256};
 use teda_core::digest::hexadecimal;
 use teda_core::{Error, Result, Seed};
 
-/// What an answer is found by.
+/// Identifies an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key([u8; 32]);
 
@@ -42,7 +40,7 @@ impl Key {
         Self(digest.into())
     }
 
-    /// The key of the same request where `part` of its answer is asked for.
+    /// The key of the same request for part `part` of its answer.
     pub fn with(&self, part: u64) -> Self {
         Self::of("part", &[&self.0[..], &part.to_le_bytes()].concat(), None)
     }
@@ -52,7 +50,7 @@ impl Key {
     }
 }
 
-/// The first half of a key in hexadecimal digits: enough to find an entry by.
+/// The first half of a key in hexadecimal digits: enough to find an entry.
 fn short(key: &str) -> Option<u128> {
     u128::from_str_radix(key.get(..32)?, 16).ok()
 }
@@ -64,7 +62,7 @@ struct Entry<'a> {
     tokens: u64,
 }
 
-/// An answer as it was kept.
+/// A stored answer.
 #[derive(Debug, PartialEq, Deserialize)]
 pub struct Kept {
     key: String,
@@ -74,7 +72,7 @@ pub struct Kept {
     pub tokens: u64,
 }
 
-/// Of an entry, what an index needs.
+/// The parts of an entry that an index needs.
 #[derive(Deserialize)]
 struct Head<'a> {
     #[serde(borrow)]
@@ -86,21 +84,21 @@ struct Head<'a> {
 /// The answers of one model on one server.
 pub struct Cache {
     path: PathBuf,
-    /// Opened at the first use.
+    /// Opened on first use.
     open: Mutex<Option<Open>>,
 }
 
 struct Open {
     file: File,
-    /// Where the line of a key begins, and its bytes.
+    /// Where the line of a key begins, and its length in bytes.
     index: HashMap<u128, (u64, u32)>,
 }
 
 impl Cache {
-    /// The answers of `model` at `base` below `directory`, which is made if need be.
+    /// The answers of `model` at `base` below `directory`, which is created if necessary.
     ///
     /// # Errors
-    /// Failed, where the directory cannot be made.
+    /// Failed, if the directory cannot be created.
     pub fn new(directory: &Path, base: &str, model: &str) -> Result<Self> {
         std::fs::create_dir_all(directory).map_err(|e| {
             Error::failed(format!(
@@ -108,7 +106,7 @@ impl Cache {
                 directory.display()
             ))
         })?;
-        // Readable, and different for different pairs even where the readable part is not.
+        // Readable, and different for different pairs even if the readable part is equal.
         let readable: String = format!("{base}-{model}")
             .trim_start_matches("https://")
             .trim_start_matches("http://")
@@ -129,10 +127,10 @@ impl Cache {
         })
     }
 
-    /// The answer kept under `key`.
+    /// The answer stored under `key`.
     ///
     /// # Errors
-    /// Failed, where the file cannot be read.
+    /// Failed, if the file cannot be read.
     pub fn get(&self, key: &Key) -> Result<Option<Kept>> {
         let hex = key.hex();
         let mut open = self.lock();
@@ -149,10 +147,10 @@ impl Cache {
         Ok(kept.filter(|kept| kept.key == hex))
     }
 
-    /// Keeps `answer`, which cost `tokens`, under `key`.
+    /// Stores `answer`, which cost `tokens`, under `key`.
     ///
     /// # Errors
-    /// Failed, where it cannot be written.
+    /// Failed, if it cannot be written.
     pub fn put(&self, key: &Key, answer: &Value, tokens: u64) -> Result<()> {
         let hex = key.hex();
         let entry = Entry {
@@ -172,7 +170,7 @@ impl Cache {
             let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
             return Err(self.failed("write", &full));
         }
-        // Other processes append too: only the position after the write tells where it went.
+        // Other processes append too: only the position after the write shows where it went.
         let end = open
             .file
             .stream_position()
@@ -194,7 +192,7 @@ impl Cache {
     fn load(&self) -> std::io::Result<Open> {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
-        // Who may write into the directory could have put a link there to a file of somebody else's.
+        // Anybody who may write into the directory could have put a link to somebody else's file there.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW);
         let file = options

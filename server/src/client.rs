@@ -1,4 +1,4 @@
-//! Requests until they are answered: what is repeated, what fails one query, what ends the run.
+//! Sends requests until they are answered: what is repeated, what fails one query, what ends the run.
 //!
 //! | what happened | consequence |
 //! |---|---|
@@ -29,30 +29,30 @@ use super::rate_limit::RateLimit;
 use super::spec::Spec;
 use super::transport::{Fault, Transport, Tried};
 
-/// Requests that fail one after the other until the server counts as broken.
+/// Consecutive failed requests after which the server counts as broken.
 const FAILED_IN_A_ROW: u32 = 32;
-/// Tries without a connection, by all callers, until the server counts as gone; at least this many.
+/// Tries without a connection, over all callers, after which the server counts as gone; at least this many.
 const UNREACHABLE_IN_A_ROW: u32 = 4;
 /// The first wait before a request is repeated.
 const BACKOFF: Duration = Duration::from_millis(500);
 
-/// What is asked.
+/// A request to the server.
 pub struct Question {
     /// Endpoint below the base.
     pub path: &'static str,
     /// The request, as JSON.
     pub body: Vec<u8>,
-    /// The same without the switch that turns thinking off, for a server that does not know it.
+    /// The same body without the switch that turns thinking off, for a server that does not know it.
     pub without_switch: Option<Vec<u8>>,
-    /// Bytes of text in it, for an estimate of its tokens.
+    /// Bytes of text in it, to estimate its tokens.
     pub text: usize,
 }
 
 impl Question {
-    /// `body` posted to `path`; `text` is the bytes of text in it.
+    /// `body` posted to `path`; `text` is the number of bytes of text in it.
     ///
     /// # Errors
-    /// Failed, where the body cannot be written as JSON.
+    /// Failed, if the body cannot be written as JSON.
     pub fn new(path: &'static str, body: &impl Serialize, text: usize) -> Result<Self> {
         Ok(Self {
             path,
@@ -62,10 +62,10 @@ impl Question {
         })
     }
 
-    /// The same question, asked as `body` where the server does not know the switch in it.
+    /// The same question, with `body` as the form to use if the server does not know the switch.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// Same as [`Self::new`].
     pub fn or_without_switch(mut self, body: &impl Serialize) -> Result<Self> {
         self.without_switch = Some(json(self.path, body)?);
         Ok(self)
@@ -79,35 +79,35 @@ fn json(path: &str, body: &impl Serialize) -> Result<Vec<u8>> {
 
 /// What was read from an answer.
 pub struct Reply<T> {
-    /// What was asked for.
+    /// The content asked for.
     pub value: T,
-    /// Bytes of text in the answer, for an estimate of its tokens.
+    /// Bytes of text in the answer, to estimate its tokens.
     pub text: usize,
 }
 
-/// An answer and its price.
+/// An answer and its cost.
 pub struct Paid<T> {
-    /// What was asked for.
+    /// The content asked for.
     pub value: T,
     /// What it cost.
     pub tokens: u64,
 }
 
-/// An answer that was read.
+/// The result of reading an answer.
 pub type Read<T> = std::result::Result<Reply<T>, Lack>;
 
 /// What an answer lacks, as in "the answer has …".
 pub enum Lack {
-    /// Another try may bring it.
+    /// Another try may have it.
     Passing(String),
-    /// Another try would lack it too; another request may not.
+    /// Another try would lack it too, but another request may not.
     Lasting(String),
-    /// This server never gives it.
+    /// This server never provides it.
     Unsupported(String),
 }
 
 impl Lack {
-    /// Another try may bring it.
+    /// Something that another try may have.
     pub fn passing(message: impl Into<String>) -> Self {
         Self::Passing(message.into())
     }
@@ -120,7 +120,7 @@ pub struct Client {
     pub(super) meter: Meter,
     tries: u32,
     pub(super) backoff: Duration,
-    /// Whether anything ever came back.
+    /// Whether any response ever came back.
     reached: AtomicBool,
     unreachable: AtomicU32,
     failed: AtomicU32,
@@ -129,10 +129,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client for the server that `spec` names, whose answers have `largest` bytes at most; sends nothing.
+    /// A client for the server that `spec` names, which reads answers of at most `largest` bytes; sends nothing.
     ///
     /// # Errors
-    /// From [`Transport::new`].
+    /// Any error of [`Transport::new`].
     pub fn new(spec: &Spec, meter: Meter, largest: u64) -> Result<Self> {
         Ok(Self {
             transport: Transport::new(spec, largest)?,
@@ -147,10 +147,10 @@ impl Client {
         })
     }
 
-    /// Asks until there is an answer or no hope for one.
+    /// Asks until there is an answer or no hope of one.
     ///
     /// # Errors
-    /// Where no other request can be answered either (see the table above).
+    /// If no other request can be answered either (see the table above).
     pub fn ask<T>(
         &self,
         question: &Question,
@@ -219,7 +219,7 @@ impl Client {
         }
     }
 
-    /// One request.
+    /// Sends one request.
     fn attempt<T>(
         &self,
         question: &Question,
@@ -264,7 +264,7 @@ impl Client {
             Lack::Passing(lack) => Fault::Passing {
                 kind,
                 message: message(&lack, &format!(": {answer}")),
-                // It came through; what is not in it (of a filtered answer, say) is for the model to answer.
+                // The response came through; what it lacks (if an answer was filtered, say) is the model's failure.
                 cause: Cause::Mechanism,
                 unreachable: false,
                 after: None,
@@ -280,7 +280,7 @@ impl Client {
         }
     }
 
-    /// Tries in a row, by all callers, that found no connection.
+    /// Consecutive tries, over all callers, that found no connection.
     fn without_connection(&self, unreachable: bool, message: &str) -> Result<u32> {
         if !unreachable {
             return Ok(0);
@@ -299,7 +299,7 @@ impl Client {
         ))
     }
 
-    /// One request fails, unless so many did that it is not about this one.
+    /// Fails one request, unless so many have failed that this one is not to blame.
     fn give_up<T>(&self, failure: Failure) -> Result<Answer<T>> {
         let in_a_row = self.failed.fetch_add(1, Ordering::Relaxed) + 1;
         if in_a_row >= FAILED_IN_A_ROW {
@@ -323,7 +323,7 @@ impl Client {
         self.stop(format!("the server answers no request: {message}. {check}"))
     }
 
-    /// Ends every call from now on.
+    /// Makes every further call fail.
     fn stop(&self, message: String) -> Error {
         let base = self.transport.base();
         self.rate_limit
@@ -331,7 +331,7 @@ impl Client {
     }
 }
 
-/// The tokens of prompt and answer, as the server counted them.
+/// The tokens of prompt and answer, as counted by the server.
 pub fn tokens(answer: &Value) -> Option<u64> {
     let count = |field: &str| answer.pointer(field).and_then(Value::as_u64);
     count("/usage/total_tokens").or_else(|| {

@@ -1,9 +1,8 @@
 //! Sentence vectors from `embeddings`.
 //!
-//! Some servers embed several texts of one request wrongly (llama-cpp-python 0.3.36 mixes the tokens
-//! of all but the first, where the model pools none), which would blind an attack without a word. So
-//! texts go one by one unless [`Http::open_encoder`] has seen that together they get the vectors that
-//! they get alone.
+//! Some servers embed several texts of one request wrongly (llama-cpp-python 0.3.36 mixes the tokens of all but the
+//! first, if the model does no pooling), which would silently blind an attack. So texts are sent one by one unless
+//! [`Http::open_encoder`] has verified that together they get the same vectors as alone.
 
 use ndarray::{Array2, ArrayView1};
 use serde::Serialize;
@@ -14,11 +13,11 @@ use super::Http;
 use super::cache::Key;
 use super::client::{Lack, Question, Read, Reply};
 
-/// Texts of one request, where the server embeds several together rightly.
+/// Texts per request, if the server embeds several together correctly.
 const BATCH: usize = 32;
-/// What is embedded alone and together to find that out.
+/// Texts embedded alone and together to find that out.
 const PROBES: [&str; 2] = ["dimension", "play some jazz by miles davis"];
-/// The least cosine between a text's vectors alone and together: far below what rounding does.
+/// The least cosine between a text's vectors alone and together: far below the effect of rounding.
 const SAME: f32 = 0.99;
 
 #[derive(Serialize)]
@@ -28,10 +27,10 @@ struct Body<'a> {
 }
 
 impl Encoder for Http {
-    /// A text of white space alone has the vector 0: servers refuse to embed it.
+    /// A text of only white space has the vector 0: servers refuse to embed it.
     ///
     /// # Errors
-    /// Where the server gives no vector for a text, or vectors of different length.
+    /// If the server gives no vector for a text, or vectors of different length.
     fn encode(&self, texts: &[&str]) -> Result<Array2<f32>> {
         let mut rows: Vec<Option<Vec<f32>>> = Vec::with_capacity(texts.len());
         for text in texts {
@@ -69,17 +68,17 @@ impl Encoder for Http {
         Ok(vectors)
     }
 
-    /// 0 as long as no text was embedded; [`Http::open_encoder`] embeds some.
+    /// 0 until a text has been embedded; [`Http::open_encoder`] embeds some.
     fn dimension(&self) -> usize {
         self.dimension.get().copied().unwrap_or(0)
     }
 }
 
 impl Http {
-    /// Learns the vectors' length, and whether several texts may share a request.
+    /// Finds out the vectors' length, and whether several texts may share a request.
     ///
     /// # Errors
-    /// As [`Encoder::encode`].
+    /// Same as [`Encoder::encode`].
     pub(super) fn probe(&self) -> Result<()> {
         let alone = self.encode(&PROBES)?;
         let key = Key::of("embeddings together", b"", None);
@@ -98,8 +97,8 @@ impl Http {
         Ok(())
     }
 
-    /// The unit vectors of `texts` from the server, `batch` a request. Each is given to `keep`, with
-    /// its share of the tokens, as soon as it is there.
+    /// The unit vectors of `texts` from the server, `batch` per request. Each is passed to `keep`, with its share of
+    /// the tokens, as soon as it arrives.
     fn embed(
         &self,
         texts: &[&str],
@@ -136,12 +135,12 @@ impl Http {
     }
 }
 
-/// What a text's vector is kept under, whichever others it was asked for with.
+/// The key of a text's vector, independent of the other texts in its request.
 fn key(text: &str) -> Key {
     Key::of("embeddings", text.as_bytes(), None)
 }
 
-/// The vectors of an answer to `size` texts, in their order, each of norm 1.
+/// The vectors of an answer to `size` texts, in order, each of norm 1.
 pub fn read(answer: &Value, size: usize) -> Read<Vec<Vec<f32>>> {
     let data = answer
         .get("data")
@@ -169,8 +168,8 @@ pub fn read(answer: &Value, size: usize) -> Read<Vec<Vec<f32>>> {
     Ok(Reply { value, text: 0 })
 }
 
-/// A vector with Euclidean norm 1, if it has a direction. llama.cpp gives a vector for each token of
-/// a text where the model pools none: the text's is their mean.
+/// A vector with Euclidean norm 1, if it has a direction. llama.cpp gives a vector for each token of a text if the
+/// model does no pooling: the text's vector is their mean.
 fn unit(embedding: &Value) -> Option<Vec<f32>> {
     let items = embedding.as_array()?;
     let list = if items.first()?.is_array() {

@@ -1,7 +1,7 @@
-//! Texts from `chat/completions` or `completions`, one request a candidate.
+//! Texts from `chat/completions` or `completions`, one request per candidate.
 //!
-//! One request a candidate because many servers ignore `n`, and because each candidate then has its
-//! own seed and its own place in the cache.
+//! One request per candidate because many servers ignore `n`, and because each candidate then has its own seed and its
+//! own entry in the cache.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -35,15 +35,15 @@ struct Body<'a> {
     chat_template_kwargs: Option<Switch>,
 }
 
-/// What vLLM and llama.cpp give to a model's chat template.
+/// What vLLM and llama.cpp pass to a model's chat template.
 #[derive(Serialize)]
 struct Switch {
     enable_thinking: bool,
 }
 
-/// Tokens that a model may think in where it is let.
+/// Tokens that a model may think in if it is allowed to.
 const THOUGHTS: usize = 4096;
-/// What ends the thinking before an answer, and what begins it, where the template has not.
+/// What begins the thinking before an answer, if the template does not, and what ends it.
 const THOUGHT: (&str, &str) = ("<think>", "</think>");
 
 impl TextGenerator for Http {
@@ -129,7 +129,7 @@ impl Http {
     }
 }
 
-/// What a server takes as a seed: 1 to 2³¹ − 1, since some read 0 and −1 as "any".
+/// The seed sent to a server: 1 to 2³¹ − 1, since some read 0 and −1 as "any".
 fn wire_seed(seed: &Seed) -> u32 {
     seed.stream().below((1 << 31) - 1) as u32 + 1
 }
@@ -139,7 +139,7 @@ pub fn chat_text(answer: &Value) -> Read<String> {
         .pointer("/choices/0/message")
         .filter(|message| message.is_object())
         .ok_or_else(|| Lack::passing("no choices[0].message"))?;
-    // Null or nothing is what servers say for an empty answer.
+    // For an empty answer servers send null or nothing.
     text(
         message.get("content").unwrap_or(&Value::Null),
         "choices[0].message.content",
@@ -165,7 +165,7 @@ fn text(content: &Value, place: &str) -> Read<String> {
     })
 }
 
-/// What a model says behind its thinking.
+/// What a model says after its thinking.
 fn answer(said: String) -> std::result::Result<String, Lack> {
     if let Some((_, answer)) = said.rsplit_once(THOUGHT.1) {
         return Ok(answer.trim_start().to_owned());

@@ -1,4 +1,4 @@
-//! The secret that a server may ask for: read from the environment, and never shown.
+//! The secret that a server may require: read from the environment, and never shown.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use reqwest::header::HeaderValue;
 use serde_json::Value;
 use teda_core::{Error, Result};
 
-/// Where a key is looked for if the address names no variable.
+/// Where a key is looked up if the address names no variable.
 const DEFAULTS: [&str; 2] = ["TEDA_API_KEY", "OPENAI_API_KEY"];
 
-/// What stands where the key stood.
+/// Replaces the key in messages.
 const MASK: &str = "[key]";
 
-/// Letters and digits from which on a key is looked for in what models say, and with anything between them. Keys that
-/// services give out have more.
+/// The number of letters and digits from which a key is searched for in models' output, even with anything between
+/// them. Keys issued by services have more.
 const TELLING: usize = 12;
 
 /// A bearer token.
@@ -22,12 +22,12 @@ const TELLING: usize = 12;
 pub struct Key(String);
 
 impl Key {
-    /// The key for the server at `base`. `variable` is the address' `key_env`: `None` looks at the
-    /// default variables, an empty name sends no key.
+    /// The key for the server at `base`. `variable` is the address's `key_env`: `None` looks at the default variables,
+    /// an empty name sends no key.
     ///
     /// # Errors
-    /// Usage, where a named variable is not set, a key cannot be a header, or a key that nobody
-    /// named for this server would travel unencrypted to another machine.
+    /// Usage, if a named variable is not set, a key cannot be in a header, or a key that was not named for this server
+    /// would travel unencrypted to another machine.
     pub fn find(
         variable: Option<&str>,
         base: &Url,
@@ -75,8 +75,8 @@ impl Key {
         value
     }
 
-    /// `message` without the key, which a server may have repeated: as it is, or with other case, and with blanks,
-    /// hyphens or whatever else between its letters and digits.
+    /// `message` without the key, which a server may have repeated: exactly, or in different case, and with blanks,
+    /// hyphens or anything else between its letters and digits.
     pub fn redact(&self, message: &str) -> String {
         let message = message.replace(&self.0, MASK);
         match self.pattern() {
@@ -85,8 +85,8 @@ impl Key {
         }
     }
 
-    /// Every text of `answer` without the key. A key that is hardly one (a server on this machine may want any word)
-    /// stays: to take it out of what a model says would change what is audited.
+    /// Removes the key from every text of `answer`. A very short key (a server on this machine may accept any word)
+    /// stays: removing it from a model's output would change what is audited.
     pub fn redact_all(&self, answer: &mut Value) {
         if self.pattern().is_none() {
             return;
@@ -102,7 +102,7 @@ impl Key {
         }
     }
 
-    /// The letters and digits of the key, if there are enough of them that no text has them by chance.
+    /// The letters and digits of the key, if there are so many that no text has them by chance.
     fn pattern(&self) -> Option<Vec<char>> {
         let letters = self.0.chars().filter(|c| c.is_alphanumeric());
         let pattern: Vec<char> = letters.map(|c| c.to_ascii_lowercase()).collect();
@@ -110,7 +110,7 @@ impl Key {
     }
 }
 
-/// `text` with every stretch masked whose letters and digits are those of `pattern`.
+/// `text` with every stretch masked whose letters and digits match `pattern`.
 fn masked(text: &str, pattern: &[char]) -> String {
     // Where each letter or digit begins and ends.
     let letters: Vec<(usize, usize, char)> = text
@@ -148,7 +148,7 @@ pub fn is_loopback(url: &Url) -> bool {
             .is_ok_and(|address| address.is_loopback())
 }
 
-/// A variable's name as messages show it: somebody may have put the key itself there.
+/// A variable's name as shown in messages: somebody may have put the key itself there.
 fn shown(name: &str) -> &str {
     let plain = name.len() <= 40
         && name
@@ -243,7 +243,7 @@ mod tests {
         for other in ["sk-proj-Ab12Cd34_Ef57", "sk-proj", "", "nothing"] {
             assert_eq!(key.redact(other), other);
         }
-        // A word that a server on this machine takes for a key is a word.
+        // A word that a server on this machine accepts as a key stays a word.
         let mut answer = serde_json::json!("an EMPTY room");
         Key("EMPTY".into()).redact_all(&mut answer);
         assert_eq!(answer, "an EMPTY room");

@@ -1,5 +1,5 @@
-//! Black-box language models on a server that speaks OpenAI's HTTP dialect: OpenAI-compatible
-//! services, Gemini's compatible endpoint, vLLM, llama.cpp and llama-cpp-python, Ollama.
+//! Black-box language models on a server that speaks OpenAI's HTTP protocol: OpenAI-compatible services, Gemini's
+//! compatible endpoint, vLLM, llama.cpp and llama-cpp-python, Ollama.
 //!
 //! # Address
 //! `http://127.0.0.1:8000/v1?model=NAME`, up to and including the API's base, with these options:
@@ -17,28 +17,28 @@
 //! | `length` | `max_completion_tokens`, for servers that refuse `max_tokens` | `max_tokens` |
 //! | `thinking` | `off`: chat models are asked not to think first; `auto`: the same where the server knows that switch; `on`: they may, in 4096 tokens more | `auto` |
 //!
-//! The key is sent in the `Authorization` header and shown nowhere. Where a server puts it into an answer, `[key]` is kept
-//! and shown instead.
+//! The key is sent in the `Authorization` header and shown nowhere. If a server puts it into an answer, `[key]` is
+//! stored and shown instead.
 //!
 //! # Randomness
-//! A candidate's request carries a `seed` drawn from the query's seed and the candidate's number. A
-//! server may ignore it, or honour it and still answer differently, because what its prompt cache and
-//! its batches hold moves the last bits of its logits (llama-cpp-python does so): a run on a server is
-//! not reproducible bit by bit, unless all its answers are cached.
-//! The mechanism that is audited includes the server's own coins, as it does in use.
+//! A candidate's request carries a `seed` derived from the query's seed and the candidate's number. A server may
+//! ignore it, or honour it and still answer differently, because the contents of its prompt cache and of its batches
+//! change the last bits of its logits (llama-cpp-python does this): a run on a server is not reproducible bit by bit,
+//! unless all its answers are cached. The mechanism that is audited includes the server's own coins, as it does in
+//! use.
 //!
 //! # Thinking
-//! What a model writes before `</think>` is no part of its answer, and an answer that ends within it is none.
-//! The switch is `chat_template_kwargs: {"enable_thinking": false}`, which vLLM and llama.cpp know; a server that
-//! refuses it by name is asked without, from then on.
+//! What a model writes before `</think>` is not part of its answer, and an answer that ends within it counts as
+//! missing. The switch is `chat_template_kwargs: {"enable_thinking": false}`, which vLLM and llama.cpp know; a server
+//! that refuses it by name is asked without it from then on.
 //!
-//! # Servers that are wrong
-//! What would make an attack look weaker than it is, is tested before it is used: whether texts
-//! embedded together get the vectors that they get alone, and whether echoed log-probabilities are
-//! those that the server samples by. llama-cpp-python 0.3.36 fails both tests.
+//! # Wrong servers
+//! Errors that would make an attack look weaker than it is are tested for before use: whether texts embedded together
+//! get the same vectors as alone, and whether echoed log-probabilities are those that the server samples by.
+//! llama-cpp-python 0.3.36 fails both tests.
 //!
 //! # What is sent
-//! The filled prompt, nothing else of a trial. The model's operator sees it.
+//! The filled prompt, and nothing else about a trial. The model's operator sees it.
 
 mod advice;
 mod backoff;
@@ -71,7 +71,7 @@ pub use meter::{Budget, Usage};
 use spec::Spec;
 pub use spec::is_url;
 
-/// Bytes of an answer at most, where nothing else is said: 64 MiB, a thousand times a long text.
+/// Default for the most bytes in an answer: 64 MiB, a thousand times a long text.
 pub const LARGEST_ANSWER: u64 = 64 << 20;
 
 /// How a server is used, apart from its address.
@@ -79,14 +79,14 @@ pub const LARGEST_ANSWER: u64 = 64 << 20;
 pub struct Options {
     /// What may be spent.
     pub budget: Budget,
-    /// Directory where answers are kept; `None` keeps none.
+    /// Directory where answers are stored; `None` stores none.
     pub cache: Option<PathBuf>,
-    /// Bytes of an answer at most (`--max-answer-bytes`).
+    /// Most bytes in an answer (`--max-answer-bytes`).
     pub largest_answer: u64,
 }
 
 impl Default for Options {
-    /// No limit to what is spent, no cache, [`LARGEST_ANSWER`].
+    /// No spending limit, no cache, [`LARGEST_ANSWER`].
     fn default() -> Self {
         Self {
             budget: Budget::default(),
@@ -101,20 +101,20 @@ pub struct Http {
     spec: Spec,
     client: Client,
     cache: Option<Cache>,
-    /// Length of a sentence vector, once one was seen.
+    /// Dimension of a sentence vector, once one was seen.
     dimension: OnceLock<usize>,
-    /// Texts that are embedded in one request, once that was tried.
+    /// Texts embedded per request, once that was determined.
     batch: OnceLock<usize>,
-    /// Set once the server's echoed log-probabilities were found to be right.
+    /// Set once the server's echoed log-probabilities were found to be correct.
     logprobs_checked: OnceLock<()>,
 }
 
 impl Http {
-    /// Reads the address and prepares; asks nothing of the server yet.
+    /// Parses the address and prepares; sends nothing to the server yet.
     ///
     /// # Errors
-    /// [`Error::Usage`] where the address or an option of it is wrong, or the key is not there;
-    /// [`Error::Failed`] where the cache's directory cannot be made.
+    /// [`Error::Usage`] if the address or one of its options is invalid, or the key is missing; [`Error::Failed`] if
+    /// the cache's directory cannot be created.
     pub fn open(spec: &str, options: Options) -> Result<Self> {
         let spec = Spec::parse(spec, |name| std::env::var(name).ok())?;
         let cache = options
@@ -135,11 +135,11 @@ impl Http {
         })
     }
 
-    /// Like [`Http::open`] for an [`Encoder`](teda_core::Encoder): embeds two texts, alone and
-    /// together, to learn the vectors' length and whether texts may share a request.
+    /// Like [`Http::open`], for an [`Encoder`](teda_core::Encoder): embeds two texts, alone and together, to find out
+    /// the vectors' dimension and whether texts may share a request.
     ///
     /// # Errors
-    /// As [`Http::open`], and [`Error::Failed`] where the server gives no embedding.
+    /// Same as [`Http::open`], and [`Error::Failed`] if the server gives no embedding.
     pub fn open_encoder(spec: &str, options: Options) -> Result<Self> {
         let http = Self::open(spec, options)?;
         http.probe()?;
@@ -158,7 +158,7 @@ impl Http {
         self.client.meter.usage()
     }
 
-    /// The same with another first wait before a request is repeated; for tests.
+    /// The same model with a different first wait before a request is repeated; for tests.
     #[doc(hidden)]
     #[must_use]
     pub fn with_backoff(mut self, first: Duration) -> Self {
@@ -166,8 +166,8 @@ impl Http {
         self
     }
 
-    /// The answers to `requests`, in order: from the cache, else from the server, and then kept.
-    /// `read` is told the number of the request that an answer is to.
+    /// The answers to `requests`, in order: from the cache, or else from the server and then stored. `read` receives
+    /// the number of the request that an answer belongs to.
     fn answers<T>(
         &self,
         requests: &[Request],
@@ -198,8 +198,8 @@ impl Http {
         Ok(answers.into_iter().flatten().collect())
     }
 
-    /// The server's answers to `questions`, in order. Each is given to `keep` as soon as it is there,
-    /// so that a kill loses none that was paid for.
+    /// The server's answers to `questions`, in order. Each is passed to `keep` as soon as it arrives, so that a kill
+    /// loses no answer that was paid for.
     fn ask_all<T: Send>(
         &self,
         questions: &[&Question],
@@ -217,7 +217,7 @@ impl Http {
         })
     }
 
-    /// The answer that the cache has. One that cannot be read as `T` is none.
+    /// The answer in the cache. An answer that cannot be read as `T` counts as missing.
     fn kept<T: DeserializeOwned>(&self, key: &Key) -> Result<Option<T>> {
         let Some(cache) = &self.cache else {
             return Ok(None);
@@ -232,7 +232,7 @@ impl Http {
         Ok(value)
     }
 
-    /// Gives `value` to the cache, if there is one.
+    /// Stores `value` in the cache, if there is one.
     fn keep(&self, key: &Key, value: &impl Serialize, tokens: u64) -> Result<()> {
         let Some(cache) = &self.cache else {
             return Ok(());
@@ -251,8 +251,8 @@ impl fmt::Debug for Http {
     }
 }
 
-/// Reads `body` as every kind of answer and as every kind of refusal. For tests that put any bytes there are to it: no
-/// answer of a server may do more than to be refused.
+/// Reads `body` as every kind of answer and as every kind of refusal. For tests that use arbitrary bytes: the worst
+/// that any answer of a server may cause is that it is refused.
 #[doc(hidden)]
 pub fn read_as_any_answer(body: &[u8]) {
     transport::server_message(body);
@@ -267,7 +267,7 @@ pub fn read_as_any_answer(body: &[u8]) {
     drop(logprob_check::next(&answer));
 }
 
-/// A question and what its answer is kept under.
+/// A question and the key under which its answer is stored.
 struct Request {
     question: Question,
     key: Key,

@@ -1,11 +1,10 @@
 //! How likely a continuation is, from `completions` with `echo` and `logprobs`.
 //!
 //! # Definition
-//! The server is asked to echo prompt and continuation with every token's log-probability. Those of
-//! the tokens that reach beyond the prompt's end, by `text_offset` (in characters), and begin before
-//! the continuation's are summed. A token that straddles the prompt's end is thus counted: it holds
-//! characters of the continuation. One more token is generated, since some servers read 0 as "no
-//! limit"; it is not counted.
+//! The server is asked to echo prompt and continuation with every token's log-probability. Those of the tokens that
+//! end after the prompt's end, by `text_offset` (in characters), and begin before the continuation's end are summed. A
+//! token that straddles the prompt's end is thus counted: it contains characters of the continuation. One more token
+//! is generated, since some servers read 0 as "no limit"; it is not counted.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -32,7 +31,7 @@ pub struct Scored {
 
 impl Scorer for Http {
     /// # Errors
-    /// Also where the server does not give the log-probabilities of a text that it is sent.
+    /// Also if the server does not return the log-probabilities of a text that it is sent.
     fn log_likelihood(
         &self,
         prompt: &Prompt,
@@ -46,7 +45,7 @@ impl Scorer for Http {
         let mut scored = Vec::with_capacity(pairs.len());
         for (text, continuation) in pairs {
             let one = Scored::new(prompt.fill(text), continuation);
-            // Two splits of one text are two questions, although the server is asked the same.
+            // Two splits of one text are two questions, although the server gets the same request.
             let mut request = Request::new(one.question(&self.spec.model)?, None);
             request.key = request.key.with(one.start as u64);
             requests.push(request);
@@ -69,7 +68,7 @@ impl Scorer for Http {
     }
 }
 
-/// What any failure of a whole batch is about.
+/// The subject of any failure of a whole batch.
 const NEEDED: &str = "likelihoods from a server (they need completions with echo and logprobs)";
 
 impl Scored {
@@ -81,10 +80,10 @@ impl Scored {
         }
     }
 
-    /// What a server is asked.
+    /// The question for the server.
     ///
     /// # Errors
-    /// From [`Question::new`].
+    /// Any error of [`Question::new`].
     pub fn question(&self, model: &str) -> Result<Question> {
         let body = Body {
             model,
@@ -140,7 +139,7 @@ impl Scored {
     }
 }
 
-/// Whether a server refused the request for what every request of this kind has.
+/// Whether a server refused the request for something that every request of this kind contains.
 fn says_unsupported(message: &str) -> bool {
     message.starts_with("HTTP ")
         && ["logprob", "logits_all", "'echo'", "\"echo\"", "`echo`"]

@@ -1,10 +1,9 @@
-//! Whether the log-probabilities that a server echoes are those it samples by.
+//! Checks that the log-probabilities that a server echoes are those it samples by.
 //!
-//! A server can echo the wrong ones: llama-cpp-python 0.3.36 gives each token's probability under the
-//! distribution after it, not before it. Nothing in its answer shows that, and a likelihood attack with such
-//! numbers would find no leak where there is one. So before the first likelihood the server is asked
-//! for the likeliest next token of a text and then to echo the text with that token: both must give
-//! it the same log-probability.
+//! A server can echo wrong ones: llama-cpp-python 0.3.36 gives each token's probability under the distribution after
+//! it, not before it. Nothing in its answer shows that, and a likelihood attack with such numbers would find no leak
+//! where there is one. So before the first likelihood the server is asked for the most likely next token of a text,
+//! and then to echo the text with that token: both must give it the same log-probability.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -15,9 +14,9 @@ use super::cache::Key;
 use super::client::{Lack, Question, Read, Reply};
 use super::likelihood::Scored;
 
-/// A text whose likeliest next token is a word, which tokenizers keep as it is.
+/// A text whose most likely next token is a word, which tokenizers keep as it is.
 const PROBE: &str = "The capital of France is";
-/// Difference that rounding may make, in natural logarithms.
+/// Difference that rounding may cause, in natural logarithms.
 const ROUNDING: f64 = 0.3;
 
 #[derive(Serialize)]
@@ -30,15 +29,15 @@ struct Body<'a> {
 }
 
 impl Http {
-    /// Asks the server once in the life of this object, or of its cache.
+    /// Asks the server once in the lifetime of this object, or of its cache.
     ///
     /// # Errors
-    /// Failed, where the server gives no log-probabilities or wrong ones.
+    /// Failed, if the server returns no log-probabilities or wrong ones.
     pub(super) fn check_logprobs(&self) -> Result<()> {
         if self.logprobs_checked.get().is_some() {
             return Ok(());
         }
-        // The name that caches have it under.
+        // The name under which existing caches have it.
         let key = Key::of("echo trusted", b"", None);
         if self.kept::<bool>(&key)? != Some(true) {
             self.compare()?;
@@ -78,7 +77,7 @@ impl Http {
     }
 }
 
-/// The likeliest next token and its log-probability.
+/// The most likely next token and its log-probability.
 pub fn next(answer: &Value) -> Read<(String, f64)> {
     let top = answer
         .pointer("/choices/0/logprobs/top_logprobs/0")

@@ -1,4 +1,4 @@
-//! What was spent on a server, and how much may be.
+//! What was spent on a server, and the budget.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,30 +6,30 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 use teda_core::{Error, Result};
 
-/// What a run may spend. What an earlier run paid for and the cache answers costs nothing.
+/// What a run may spend. What an earlier run paid for and the cache answers is free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Budget {
-    /// Requests sent, repeated ones included.
+    /// Requests sent, including repeated ones.
     pub max_requests: Option<u64>,
-    /// Tokens as the server counts them, of prompts and answers. The answers of requests that are
-    /// in flight when it is reached still arrive and can exceed it.
+    /// Tokens of prompts and answers, as counted by the server. The answers of requests that are in flight when it is
+    /// reached still arrive and can exceed it.
     pub max_tokens: Option<u64>,
 }
 
 /// What was spent so far.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// Requests sent, repeated ones included.
+    /// Requests sent, including repeated ones.
     pub requests: u64,
-    /// Of them, how many repeated one that had failed.
+    /// How many of them repeated a request that had failed.
     pub retries: u64,
-    /// Answers that the cache had: no request was sent for them.
+    /// Answers from the cache: no request was sent for them.
     pub cached: u64,
-    /// What those answers had cost when they were paid for; not part of `tokens`.
+    /// What those answers cost when they were paid for; not part of `tokens`.
     pub cached_tokens: u64,
     /// Tokens of prompts and answers, as the server counted them, plus `estimated_tokens`.
     pub tokens: u64,
-    /// Of them, what this program estimated, at 4 bytes a token, because the server did not say.
+    /// How many of them this program estimated, at 4 bytes per token, because the server did not report them.
     pub estimated_tokens: u64,
     /// Failed requests by kind; most were repeated.
     pub failures: BTreeMap<String, u64>,
@@ -42,7 +42,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Nothing spent yet.
+    /// A meter with nothing spent yet.
     pub fn new(budget: Budget) -> Self {
         Self {
             budget,
@@ -74,8 +74,8 @@ impl Meter {
         Ok(())
     }
 
-    /// Counts an answer's tokens: as the server `counted` them, else 4 of the `bytes` of prompt and
-    /// answer each. Returns them.
+    /// Counts an answer's tokens: as `counted` by the server, or else one per 4 of the `bytes` of prompt and answer.
+    /// Returns them.
     pub fn answered(&self, counted: Option<u64>, bytes: usize) -> u64 {
         let tokens = counted.unwrap_or((bytes as u64).div_ceil(4));
         let mut usage = self.lock();
@@ -86,7 +86,7 @@ impl Meter {
         tokens
     }
 
-    /// Counts an answer that the cache had and that had cost `tokens`.
+    /// Counts an answer from the cache that had cost `tokens`.
     pub fn cached(&self, tokens: u64) {
         let mut usage = self.lock();
         usage.cached += 1;
@@ -98,7 +98,7 @@ impl Meter {
         *self.lock().failures.entry(kind.to_owned()).or_default() += 1;
     }
 
-    /// Nothing that panics runs under this lock, so a poisoned one is as good as any.
+    /// Nothing that panics runs under this lock, so a poisoned lock is still valid.
     fn lock(&self) -> MutexGuard<'_, Usage> {
         self.usage.lock().unwrap_or_else(PoisonError::into_inner)
     }

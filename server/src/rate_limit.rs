@@ -1,20 +1,20 @@
-//! How many requests are in flight, how fast they follow each other, and whether any still may go.
+//! Limits how many requests are in flight and how fast they follow each other, and stops them all.
 //!
-//! Only plain threads wait here, none of them while it holds anything that another one needs.
+//! Only plain threads wait here, and never while holding anything that another thread needs.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use teda_core::{Error, Result};
 
-/// What lets requests to one server pass, for all callers.
+/// Admits requests to one server, for all callers.
 pub struct RateLimit {
     state: Mutex<State>,
     /// Something may have become free.
     place: Condvar,
     /// Everything was stopped.
     stop: Condvar,
-    /// Least time between two requests.
+    /// Minimum time between two requests.
     interval: Duration,
 }
 
@@ -29,7 +29,7 @@ struct State {
 pub struct Permit<'a>(&'a RateLimit);
 
 impl RateLimit {
-    /// A limit of `places` requests at once and `rpm` a minute.
+    /// A limit of `places` concurrent requests and `rpm` per minute.
     pub fn new(places: usize, rpm: Option<u32>) -> Self {
         Self {
             state: Mutex::new(State {
@@ -46,7 +46,7 @@ impl RateLimit {
     /// Waits for this request's turn and for a free place.
     ///
     /// # Errors
-    /// What stopped it.
+    /// The error that stopped it.
     pub fn enter(&self) -> Result<Permit<'_>> {
         let now = Instant::now();
         let turn = {
@@ -70,7 +70,7 @@ impl RateLimit {
     /// Waits for `time`, or until everything is stopped.
     ///
     /// # Errors
-    /// What stopped it.
+    /// The error that stopped it.
     pub fn sleep(&self, time: Duration) -> Result<()> {
         let (state, _) = self
             .stop
@@ -79,7 +79,7 @@ impl RateLimit {
         check(&state)
     }
 
-    /// Lets nothing pass from now on and returns the reason: the first that was ever given.
+    /// Admits nothing from now on and returns the reason: the first one ever given.
     pub fn stop(&self, reason: Error) -> Error {
         let reason = self.lock().stopped.get_or_insert(reason).clone();
         self.place.notify_all();
@@ -87,7 +87,7 @@ impl RateLimit {
         reason
     }
 
-    /// Nothing that panics runs under this lock, so a poisoned one is as good as any.
+    /// Nothing that panics runs under this lock, so a poisoned lock is still valid.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -39,21 +39,21 @@ pub enum Length {
     MaxCompletionTokens,
 }
 
-/// Whether a model that can think before it answers is to.
+/// Whether a model that can think before it answers should do so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Thinking {
     /// It is asked not to, unless the server refuses the switch.
     Auto,
     /// It is asked not to.
     Off,
-    /// It is not asked not to, and has room for it.
+    /// It is allowed to, and has room for it.
     On,
 }
 
 /// A parsed address.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// The API's base, without query and without a slash at its end.
+    /// The API's base, without query and without a trailing slash.
     pub base: Url,
     /// Name of the model, as the server knows it.
     pub model: String,
@@ -61,11 +61,11 @@ pub struct Spec {
     pub api: Api,
     /// Requests in flight at once.
     pub concurrency: usize,
-    /// Of a whole request.
+    /// Time limit of a whole request.
     pub timeout: Duration,
     /// Attempts after the first.
     pub retries: u32,
-    /// Requests a minute.
+    /// Requests per minute.
     pub rpm: Option<u32>,
     /// Whether requests carry a seed.
     pub seed: bool,
@@ -73,11 +73,11 @@ pub struct Spec {
     pub length: Length,
     /// Whether the model may think.
     pub thinking: Thinking,
-    /// What authorises, if anything.
+    /// The key that authorises requests, if any.
     pub key: Option<Key>,
 }
 
-/// Whether `spec` is an address and not a name.
+/// Whether `spec` is an address rather than a name.
 #[must_use]
 pub fn is_url(spec: &str) -> bool {
     let starts = |scheme: &str| {
@@ -88,15 +88,16 @@ pub fn is_url(spec: &str) -> bool {
 }
 
 impl Spec {
-    /// Reads an address; `environment` looks variables up.
+    /// Parses an address; `environment` looks up variables.
     ///
     /// # Errors
-    /// Usage, naming what is wrong: no such address, an unknown option, a value out of range, no
-    /// model, a user or password in the address, a key that is not there.
+    /// Usage, naming what is wrong: not an address, an unknown option, a value out of range, no model, a user or
+    /// password in the address, a missing key.
     pub fn parse(spec: &str, environment: impl Fn(&str) -> Option<String>) -> Result<Self> {
-        // The address is not repeated before it is known to hold no password.
-        let mut base = Url::parse(spec)
-            .map_err(|e| Error::usage(format!("the address of a model server is no URL: {e}")))?;
+        // The address is not repeated before it is known to contain no password.
+        let mut base = Url::parse(spec).map_err(|e| {
+            Error::usage(format!("the address of a model server is not a URL: {e}"))
+        })?;
         if !is_url(spec) || base.host_str().is_none() {
             return Err(Error::usage(
                 "the address of a model server begins with http:// or https:// and a host",
@@ -126,7 +127,7 @@ impl Spec {
         Options { base, options }.read(environment)
     }
 
-    /// The address in its shortest form, without anything about keys: what a manifest records.
+    /// The address in its shortest form, without anything about keys: the form that a manifest records.
     pub fn name(&self) -> String {
         let mut url = self.base.clone();
         url.query_pairs_mut().append_pair("model", &self.model);
@@ -140,7 +141,7 @@ impl Spec {
     }
 }
 
-/// An address whose options are still text.
+/// An address whose options are not parsed yet.
 struct Options {
     base: Url,
     options: Vec<(String, String)>,
@@ -150,7 +151,7 @@ impl Options {
     fn read(&self, environment: impl Fn(&str) -> Option<String>) -> Result<Spec> {
         for (index, (name, _)) in self.options.iter().enumerate() {
             if !OPTIONS.contains(&name.as_str()) {
-                // Only the name: the value of a wrong name may be a secret.
+                // Only the name: the value of an unknown option may be a secret.
                 return Err(Error::unknown("option", name, &OPTIONS).context(&self.base));
             }
             if self.options[..index].iter().any(|(n, _)| n == name) {

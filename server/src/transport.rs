@@ -1,4 +1,4 @@
-//! One request: a JSON body there, a JSON body back, and what can go wrong on the way.
+//! One request: a JSON body out, a JSON body back, and what can go wrong in between.
 
 use std::io::Read;
 use std::time::{Duration, SystemTime};
@@ -14,7 +14,7 @@ use super::backoff;
 use super::key::{Key, is_loopback};
 use super::spec::Spec;
 
-/// Time for a connection, within the time of the whole request.
+/// Time limit for connecting, within the time of the whole request.
 const CONNECT: Duration = Duration::from_secs(10);
 /// Characters of a server's message that are repeated.
 const MESSAGE: usize = 300;
@@ -22,19 +22,19 @@ const MESSAGE: usize = 300;
 /// Why a request brought no answer.
 #[derive(Debug)]
 pub enum Fault {
-    /// Another try may bring one.
+    /// Another try may bring an answer.
     Passing {
-        /// What it is counted as.
+        /// The kind under which it is counted.
         kind: String,
         message: String,
-        /// Whose failure it is if no try brings one.
+        /// Whose failure it is if no try brings an answer.
         cause: Cause,
         /// Whether there was no connection at all.
         unreachable: bool,
         /// The wait that the server asks for.
         after: Option<Duration>,
     },
-    /// The server does not want this request; another one may be fine.
+    /// The server does not accept this request; another one may be fine.
     Refused { kind: String, message: String },
     /// The server cannot do this kind of request; other kinds may be fine.
     Unsupported { kind: String, message: String },
@@ -42,36 +42,36 @@ pub enum Fault {
     Hopeless { kind: String, message: String },
 }
 
-/// What one request brought.
+/// The result of one request.
 pub type Tried<T> = std::result::Result<T, Fault>;
 
-/// The way to one server.
+/// The connection to one server.
 pub struct Transport {
     client: Client,
     base: Url,
     key: Option<Key>,
-    /// Of a whole request, its answer included.
+    /// Time limit of a whole request, including its answer.
     timeout: Duration,
-    /// Bytes of an answer at most.
+    /// Most bytes in an answer.
     largest: u64,
 }
 
 impl Transport {
-    /// Prepares requests to the server that `spec` names, whose answers have `largest` bytes at most; sends none.
+    /// Prepares requests to the server that `spec` names, for answers of at most `largest` bytes; sends none.
     ///
     /// # Errors
-    /// Failed, where the system's certificates or proxy settings cannot be used.
+    /// Failed, if the system's certificates or proxy settings cannot be used.
     pub fn new(spec: &Spec, largest: u64) -> Result<Self> {
         let mut builder = Client::builder()
             .user_agent(concat!("teda/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT.min(spec.timeout))
-            // A private text goes to the host that was named and to no other.
+            // A private text goes only to the host that was named.
             .redirect(Policy::none());
         if is_loopback(&spec.base) {
             builder = builder.no_proxy();
         }
         if spec.base.scheme() == "http" {
-            // Nothing to verify, so a system without certificates serves as well.
+            // There is nothing to verify, so a system without certificates works as well.
             builder = builder.tls_built_in_root_certs(false);
         }
         let client = builder.build().map_err(|e| {
@@ -95,7 +95,7 @@ impl Transport {
         &self.base
     }
 
-    /// Posts `body` to `path` below the base. The key is not in the answer, whatever the server put there.
+    /// Posts `body` to `path` below the base. The key is not in the answer, even if the server put it there.
     pub fn post(&self, path: &str, body: &[u8]) -> Tried<Value> {
         let mut request = self
             .client
@@ -104,7 +104,8 @@ impl Transport {
                 self.base.as_str().trim_end_matches('/')
             ))
             .header(CONTENT_TYPE, "application/json")
-            // The client's own would begin anew with every piece of the answer, so that one that drips never ends.
+            // The client's own time-out would restart with every piece of the answer, so that a slowly dripping answer
+            // would never end.
             .timeout(self.timeout)
             .body(body.to_vec());
         if let Some(key) = &self.key {
@@ -117,7 +118,7 @@ impl Transport {
         }
         let body = self.read(response)?;
         let mut answer = serde_json::from_slice(&body).map_err(|e| {
-            // No more of it than could be shown, however its characters are written.
+            // No more than could be shown, however its characters are encoded.
             let beginning = &body[..body.len().min(MESSAGE * 64)];
             self.passing(
                 "invalid JSON",
@@ -133,7 +134,7 @@ impl Transport {
         Ok(answer)
     }
 
-    /// `message` as it may be shown: without the key, on one line, cut.
+    /// `message` in a form that may be shown: without the key, on one line, cut.
     pub fn presentable(&self, message: &str) -> String {
         let message = match &self.key {
             Some(key) => key.redact(message),
@@ -205,7 +206,7 @@ impl Transport {
         }
     }
 
-    /// An answer with a status of failure.
+    /// An answer with a failure status.
     fn rejected(&self, status: StatusCode, response: Response) -> Fault {
         let header = |name| {
             let value = response.headers().get(name)?;
@@ -214,7 +215,7 @@ impl Transport {
         let after = header(RETRY_AFTER).and_then(|value| backoff::asked(&value, SystemTime::now()));
         let location = header(LOCATION);
         let mut body = Vec::new();
-        // A message that breaks off is better than none.
+        // A truncated message is better than none.
         let _ = response.take(1 << 16).read_to_end(&mut body);
         let said = server_message(&body);
         let kind = format!("HTTP {}", status.as_u16());
@@ -224,7 +225,7 @@ impl Transport {
             (None, false) => format!("{kind}: {said}"),
         };
         let message = self.presentable(&message);
-        // OpenAI's word for an empty account; no wait refills it.
+        // OpenAI's term for an empty account; waiting does not refill it.
         let empty_account = String::from_utf8_lossy(&body).contains("insufficient_quota");
         match status.as_u16() {
             300..=399 | 401..=405 | 410 => Fault::Hopeless { kind, message },
@@ -256,7 +257,7 @@ fn is_timeout(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::TimedOut
 }
 
-/// What the body of a failure says: the message where servers put one, else all of it.
+/// The message in the body of a failure: where servers usually put one, or else the whole body.
 pub fn server_message(body: &[u8]) -> String {
     let Ok(mut value) = serde_json::from_slice::<Value>(body) else {
         return String::from_utf8_lossy(body).into_owned();
@@ -275,7 +276,7 @@ pub fn server_message(body: &[u8]) -> String {
     }
 }
 
-/// An error with what caused it.
+/// An error with its causes.
 fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -319,7 +320,7 @@ mod tests {
         let transport = Transport::new(&spec, 1 << 20).unwrap();
         assert_eq!(transport.presentable("a\n b\u{7} sk-secret"), "a b [key]");
         assert_eq!(transport.presentable("\u{202e}b"), r"\u{202e}b");
-        // A cut through the key must not leave its beginning.
+        // Cutting through the key must not leave its beginning.
         let long = "x".repeat(MESSAGE - 3) + "sk-secret";
         assert_eq!(
             transport.presentable(&long),

@@ -1,7 +1,7 @@
-//! Many jobs that wait for a server, on threads of their own.
+//! Many jobs that wait for a server, on separate threads.
 //!
-//! Callers may be workers of a thread pool: they only wait here for threads that know nothing of
-//! that pool, so that nothing can wait in a circle.
+//! Callers may be workers of a thread pool: they only wait here for threads that are independent of that pool, so
+//! there is no circular wait.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -10,7 +10,7 @@ use teda_core::Result;
 /// `work(0)`, …, `work(jobs − 1)` on at most `threads` threads, in order.
 ///
 /// # Errors
-/// One of those that `work` returned; no job begins after one.
+/// One of the errors that `work` returned; no job begins after one.
 pub fn run<T: Send>(
     threads: usize,
     jobs: usize,

@@ -1,14 +1,14 @@
-//! Attacks that are put to rows: those that learn, once all trials of a run are there, and any other that a
+//! Applies attacks to stored rows: attacks that learn, once all trials of a run are made, and any other attack that a
 //! report asks for.
 //!
 //! # Definition
-//! What an attack needs of a trial stands in its row and in the run's texts. One that learns is fitted on the first
-//! [`CellPlan::trained`] trials of its series, whose guesses are those of models that were fitted without them, and
-//! judges the others. Guesses follow from scores by the trial's own coins, as while trials are made.
+//! All that an attack needs to know of a trial is in its row and in the run's texts. An attack that learns is fitted
+//! on the first [`CellPlan::trained`] trials of its series, for which its guesses come from models fitted without
+//! them, and judges the others. Guesses follow from scores by the trial's own coins, as they do while trials are made.
 //!
 //! # Guarantee
-//! Rows are read in their order and judged in blocks of a fixed size, so the guesses are the same for any number of
-//! threads, and whether the rows were made in one piece or merged.
+//! Rows are read in order and judged in blocks of a fixed size, so the guesses are the same for any number of threads,
+//! and whether the rows were made in one piece or merged.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,28 +27,28 @@ use crate::audit::counting::{self, Count};
 use crate::audit::series::Series;
 use crate::audit::trial;
 
-/// Rows that are read before they are judged.
+/// Rows read before they are judged.
 const BLOCK: usize = 1 << 12;
-/// Rows that an attack is shown together.
+/// Rows shown to an attack at once.
 const BATCH: usize = 64;
 
-/// An attack and the cell whose rows hold the trials that it is put to.
+/// An attack and the cell whose rows hold the trials that it is applied to.
 pub struct Put<'a> {
     /// The attack's own cell; its rows get this number.
     pub cell: u32,
-    /// What is known of that cell.
+    /// The plan of that cell.
     pub plan: &'a CellPlan,
     /// The attack.
     pub attack: Choice,
     /// The cell that has the rows.
     pub rows: u32,
-    /// What attacks are built from, on the texts of these rows.
+    /// What attacks on the texts of these rows are built from.
     pub context: &'a Context,
-    /// What tells likelihoods that the rows lack.
+    /// The source of likelihoods that the rows lack.
     pub likelihoods: Option<(&'a Series, &'a Corpus)>,
 }
 
-/// What came of it.
+/// The result of [`put`].
 pub struct Judged {
     /// The counts.
     pub count: Count,
@@ -58,11 +58,11 @@ pub struct Judged {
     pub signs: Vec<Sign>,
 }
 
-/// Has attacks judge the rows of a run, of which there are `amount` a cell. Their own rows go to `sink`, series after
-/// series.
+/// Applies attacks to the rows of a run, of which there are `amount` per cell. Their own rows go to `sink`, series
+/// after series.
 ///
 /// # Errors
-/// Failed, where rows cannot be read or do not fit, or an attack fails.
+/// Failed, if rows cannot be read or do not fit, or an attack fails.
 pub fn put(
     rows: impl IntoIterator<Item = Result<Row>>,
     puts: &[Put<'_>],
@@ -220,7 +220,7 @@ impl Put<'_> {
             .collect()
     }
 
-    /// What the rows say of their likelihoods, else what the mechanism does.
+    /// The likelihoods in the rows, or those computed by the mechanism where rows have none.
     fn likelihoods(&self, rows: &[&Row], candidates: &[Vec<usize>]) -> Result<Vec<Vec<f64>>> {
         let stored = || rows.iter().map(|row| row.log_likelihoods.clone()).collect();
         match self.likelihoods {
@@ -236,10 +236,10 @@ impl Put<'_> {
     }
 }
 
-/// Fits on rows and returns them with the guesses of models that were fitted without them, and what was learned.
+/// Fits on rows. Returns them with the guesses of models that were fitted without them, and what was learned.
 ///
 /// # Errors
-/// Where the attack fails.
+/// Any error of the attack.
 pub fn out_of_fold(learner: &dyn Learner, rows: &[Row], seed: Seed) -> Result<(Vec<Row>, Fitted)> {
     let shown: Vec<&Row> = rows.iter().filter(|row| is_shown(row)).collect();
     let candidates: Vec<Vec<usize>> = shown.iter().map(|row| places(row)).collect();
@@ -268,7 +268,7 @@ pub fn out_of_fold(learner: &dyn Learner, rows: &[Row], seed: Seed) -> Result<(V
     Ok((guesses, fitted))
 }
 
-/// What an attack sees of a row. A release that failed is an empty text.
+/// What an attack sees of a row. A failed release is an empty text.
 fn observation<'a>(row: &'a Row, candidates: &'a [usize], seed: Seed) -> Observation<'a> {
     Observation {
         candidates,
@@ -290,13 +290,13 @@ fn is_release(row: &Row) -> bool {
     !row.release.trim().is_empty()
 }
 
-/// Whether an attack that learns is shown the row: a mechanism's failure is a release like any other, a loss on the
-/// way is none.
+/// Whether an attack that learns is shown the row: a mechanism's failure counts as a release, a loss on the way does
+/// not.
 fn is_shown(row: &Row) -> bool {
     row.cause != Some(Cause::Transport)
 }
 
-/// The row of an attack's guess. A failure of the attack that had the row before is not this one's.
+/// The row for an attack's guess. A failure of the attack that the row came from is not carried over.
 fn answer(row: &Row, scores: Option<Answer<Vec<f64>>>, seed: Seed) -> Result<Row> {
     let guess = trial::decide(
         scores,
@@ -326,8 +326,8 @@ fn answer(row: &Row, scores: Option<Answer<Vec<f64>>>, seed: Seed) -> Result<Row
     })
 }
 
-/// The node whose children are the cell's trials. Runs that did not keep it get one of their own: their coins are
-/// other ones, and as fair.
+/// The node whose children are the cell's trials. Runs that did not store it get a new one: its coins differ and are
+/// just as fair.
 fn node(plan: &CellPlan) -> Seed {
     let kept = plan.seed.as_deref().and_then(Seed::parse);
     kept.unwrap_or_else(|| {

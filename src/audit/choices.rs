@@ -1,4 +1,4 @@
-//! What a user names or leaves open: attacks, and how bounds are computed.
+//! What a user can name or leave open: attacks and estimators.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use teda_core::{Error, Result};
 
 use crate::audit::stopping::{ANYTIME, Until};
 
-/// The name of what is chosen by what it is for.
+/// The name for an automatic choice.
 pub const AUTO: &str = "auto";
 
 /// The paper's estimator.
@@ -21,12 +21,12 @@ pub const TEDA: &str = "teda";
 pub enum Attacks {
     /// Those that fit each mechanism (`auto`).
     Auto,
-    /// These.
+    /// The attacks listed.
     Named(Vec<Choice>),
 }
 
 impl Attacks {
-    /// The attacks of this list of names, of which `auto` stands alone.
+    /// Parses a list of attack names; `auto` must stand alone.
     ///
     /// # Errors
     /// Usage, for an unknown name or option.
@@ -43,7 +43,7 @@ impl Attacks {
         choices.collect::<Result<_>>().map(Self::Named)
     }
 
-    /// Those that are named; none where they are chosen later.
+    /// The named attacks; empty where they are chosen later.
     #[must_use]
     pub fn named(&self) -> &[Choice] {
         match self {
@@ -81,7 +81,7 @@ pub enum EstimatorChoice {
 }
 
 impl EstimatorChoice {
-    /// The estimator of this name, or `auto`.
+    /// Parses the name of an estimator, or `auto`.
     ///
     /// # Errors
     /// Usage, for an unknown name.
@@ -92,7 +92,7 @@ impl EstimatorChoice {
         })
     }
 
-    /// What it is called.
+    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -101,8 +101,8 @@ impl EstimatorChoice {
         }
     }
 
-    /// The estimator of an attack's cell: `abstain` for attacks that learn, whose scores are calibrated, `teda` for
-    /// others, and `anytime` where a series stops by what it sees, unless one was named.
+    /// The estimator for an attack's cell, unless one was named: `anytime` where a series stops by what it sees,
+    /// `abstain` for attacks that learn, whose scores are calibrated, and `teda` for others.
     #[must_use]
     pub fn of(self, until: Until, learns: bool) -> &'static str {
         match (self, until, learns) {
@@ -113,7 +113,7 @@ impl EstimatorChoice {
         }
     }
 
-    /// What it needs; guesses, where none was named.
+    /// What it needs; guesses if none was named.
     #[must_use]
     pub fn needs(self) -> Needs {
         match self {

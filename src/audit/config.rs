@@ -1,8 +1,7 @@
-//! The whole configuration of an audit, as its user gave it and the manifest keeps it.
+//! The whole configuration of an audit, as the user gave it and as the manifest stores it.
 //!
-//! Everything that a result depends on stands here; how fast it is computed (threads, batch) does
-//! not, because no result may depend on it. Names are read into what they mean when a configuration is made or read
-//! back; in JSON they are what the user wrote.
+//! Everything that a result depends on is here. How fast it is computed (threads, batch) is not, because no result may
+//! depend on that. Names are resolved when a configuration is made or read; in JSON they are what the user wrote.
 
 use std::path::Path;
 
@@ -36,22 +35,22 @@ pub struct Config {
     pub claim: Option<Claim>,
     /// Data sets, with the same filters for all.
     pub datasets: Vec<Request>,
-    /// The attacks, all judging the same releases.
+    /// The attacks, all on the same releases.
     pub attacks: Attacks,
     /// Candidate set sizes.
     pub ks: Vec<usize>,
     /// Sampling temperatures of the candidate sets.
     pub lambdas: Vec<f64>,
-    /// The pairs of texts that are told apart.
+    /// The pairs of texts to tell apart.
     pub neighbours: Neighbours,
     /// How candidate sets are chosen among these.
     #[serde(default)]
     pub pairs: Pairs,
-    /// Trials of every cell, over all shards.
+    /// Trials per cell, over all shards.
     pub trials: u64,
     /// Two-sided confidence level.
     pub alpha: f64,
-    /// δ of the (ε, δ) that is bounded.
+    /// The δ of the (ε, δ) to bound.
     pub delta: f64,
     /// How bounds are computed.
     pub estimator: EstimatorChoice,
@@ -64,40 +63,40 @@ pub struct Config {
     pub llm: String,
     /// The sentence encoder.
     pub encoder: String,
-    /// The language model that judges in attacks, and how.
+    /// The language model that attacks judge with, and how.
     #[serde(default = "automatic")]
     pub judge: String,
     /// (I, N): only the I-th of N equal parts of every cell's trials.
     pub shard: Option<(u32, u32)>,
-    /// What is kept of the trials.
+    /// What is stored of the trials.
     #[serde(default)]
     pub keep: Keep,
 }
 
-/// What a run keeps of its trials.
+/// What a run stores of its trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keep {
-    /// A row of each, in trials.parquet: it can be resumed, merged and judged again.
+    /// One row per trial, in trials.parquet: the run can be resumed, merged and judged again.
     #[default]
     Rows,
-    /// Their counts alone: for millions of trials a second of a protocol over few categories.
+    /// Only their counts: for protocols over few categories that make millions of trials a second.
     Counts,
 }
 
-/// The judge of runs that are older than judges.
+/// The judge of runs made before judges were recorded.
 fn automatic() -> String {
     AUTO.to_owned()
 }
 
-/// Trials of a cell, where none are asked for.
+/// Trials per cell by default.
 pub const TRIALS: u64 = 10_000;
 
 /// Counts up to here are exact in double precision.
 const MOST_TRIALS: u64 = 1 << 53;
 
 impl Config {
-    /// An audit of these mechanisms, with the defaults of `teda audit` for all else.
+    /// An audit of these mechanisms, with the defaults of `teda audit` for everything else.
     #[must_use]
     pub fn new(mechanisms: Vec<Source>) -> Self {
         Self {
@@ -232,14 +231,14 @@ impl Config {
         no_repeats("lambda", &self.lambdas)
     }
 
-    /// Its data sets, of inputs within `limits`.
+    /// Loads its data sets, whose inputs must be within `limits`.
     ///
     /// # Errors
-    /// Usage, where the texts are those of a program; those of [`teda_datasets::load`].
+    /// Usage, if the texts come from a program; the errors of [`teda_datasets::load`].
     pub fn load(&self, limits: Limits) -> Result<Vec<Dataset>> {
         if self.datasets.is_empty() {
             return Err(Error::usage(
-                "the texts of this run are of the program that made it: that program alone can go on with it",
+                "the texts of this run came from the program that made it: only that program can continue it",
             ));
         }
         let load = |request| teda_datasets::load(request, limits, &mut std::io::stdin());
@@ -268,13 +267,13 @@ impl Config {
         self.mechanisms.iter().map(Source::name).collect()
     }
 
-    /// The file of recorded releases, where the audit is of one.
+    /// The file of recorded releases, if one is audited.
     #[must_use]
     pub fn recorded(&self) -> Option<&Path> {
         self.mechanisms.iter().find_map(Source::recorded)
     }
 
-    /// What cannot be chosen any more where releases are there already.
+    /// Refuses options that cannot be chosen for recorded releases.
     fn refuse_unrecorded(&self) -> Result<()> {
         let alone = self.mechanisms.len() == 1 && self.datasets.is_empty();
         if alone && self.lambdas == [0.0] && self.neighbours == Neighbours::AnyTexts {
@@ -285,7 +284,7 @@ impl Config {
         ))
     }
 
-    /// The parameter values of one mechanism: of `--preset` and `--set` what it declares.
+    /// The parameter values of one mechanism: those of `--preset` and `--set` that it declares.
     ///
     /// # Errors
     /// Usage, for a value out of range.
@@ -303,7 +302,7 @@ impl Config {
         source.settings(preset, &own)
     }
 
-    /// A hunt goes by what it saw, one attack at a time.
+    /// A hunt depends on what it has seen, and works for one attack at a time.
     fn validate_hunt(&self) -> Result<()> {
         if self.pairs == Pairs::Drawn {
             return Ok(());
@@ -341,10 +340,10 @@ impl Config {
         self.pairs.explores(self.trials).map(|_| ())
     }
 
-    /// The trials that an attack learns from, 0 for one that does not.
+    /// The number of trials that an attack learns from; 0 if it does not learn.
     ///
     /// # Errors
-    /// Usage, where it learns and cannot do so in this audit, with the reason.
+    /// Usage, if it learns and cannot do so in this audit, with the reason.
     pub fn learnable(&self, attack: &Choice) -> Result<u64> {
         if !attack.learns() {
             return Ok(0);
@@ -368,12 +367,12 @@ impl Config {
         }
         match self.pairs {
             Pairs::Drawn => attack.learns_from(self.trials),
-            // What looks for the pair is what it learns from.
+            // The trials that look for the pair are also the ones it learns from.
             Pairs::Hunt(_) => self.pairs.explores(self.trials),
         }
     }
 
-    /// A name that no mechanism of the list declares is a mistake, never silently without effect.
+    /// A name that no listed mechanism declares is an error; it is never silently ignored.
     fn every_setting_is_somebodys(&self) -> Result<()> {
         let owners = self.names().join(", ");
         for (name, _) in &self.set {
@@ -418,7 +417,7 @@ impl Config {
         Ok(())
     }
 
-    /// The configuration as a manifest keeps it.
+    /// The configuration as a manifest stores it.
     ///
     /// # Errors
     /// Failed, if it cannot be written as JSON.
@@ -427,10 +426,10 @@ impl Config {
             .map_err(|e| Error::failed(format!("cannot write the configuration: {e}")))
     }
 
-    /// The configuration in the manifest of the run in `directory`.
+    /// Reads the configuration from the manifest of the run in `directory`.
     ///
     /// # Errors
-    /// Failed, if it is not one.
+    /// Failed, if the manifest holds no valid configuration.
     pub fn of_run(manifest: &Manifest, directory: &Path) -> Result<Self> {
         serde_json::from_value(manifest.config.clone()).map_err(|e| {
             Error::failed(format!(
@@ -448,7 +447,7 @@ impl Config {
         bound(part - 1)..bound(part)
     }
 
-    /// The same audit as one piece.
+    /// The same audit without shards.
     #[must_use]
     pub fn unsharded(&self) -> Self {
         Self {
@@ -458,7 +457,7 @@ impl Config {
     }
 }
 
-/// Refuses a list that names the same thing twice: its cells would be the same numbers twice.
+/// Refuses a list with duplicates: their cells would hold the same numbers.
 fn no_repeats<T: PartialEq + std::fmt::Display>(kind: &str, list: &[T]) -> Result<()> {
     for (index, item) in list.iter().enumerate() {
         if list[..index].contains(item) {

@@ -6,7 +6,7 @@ use ndarray::Array2;
 use teda_core::{Encoder, Result, plain};
 use teda_datasets::Dataset;
 
-/// A data set with what every cell on it shares.
+/// A data set with everything that all cells on it share.
 pub struct Corpus {
     /// The data set as loaded.
     pub dataset: Dataset,
@@ -14,7 +14,7 @@ pub struct Corpus {
     pub texts: Arc<[String]>,
     /// Their sentence vectors, `[texts × dimension]`.
     pub vectors: Arc<Array2<f32>>,
-    /// Texts of the data set that no set of a derived corpus stands for.
+    /// Texts of the data set that no set of a derived corpus is based on.
     left_out: usize,
 }
 
@@ -22,7 +22,7 @@ impl Corpus {
     /// Embeds a data set's texts.
     ///
     /// # Errors
-    /// Where the encoder fails.
+    /// Any error of the encoder.
     pub fn new(dataset: Dataset, encoder: &dyn Encoder) -> Result<Self> {
         let texts: Arc<[String]> = dataset.texts.clone().into();
         Ok(Self {
@@ -33,10 +33,10 @@ impl Corpus {
         })
     }
 
-    /// Sets of `k` texts each that were derived from the texts of `source`.
+    /// A corpus of sets of `k` texts each, derived from the texts of `source`.
     ///
     /// # Errors
-    /// Where the encoder fails.
+    /// Any error of the encoder.
     pub fn derived(
         source: &Self,
         k: usize,
@@ -53,7 +53,7 @@ impl Corpus {
 }
 
 impl Corpus {
-    /// What the data set came to, in one line: no row is lost without a word.
+    /// A one-line summary of the data set: every dropped row is accounted for.
     #[must_use]
     pub fn summary(&self) -> String {
         let d = &self.dataset;
@@ -81,7 +81,7 @@ impl Corpus {
 /// Sentence vectors of texts, `[texts × dimension]`.
 ///
 /// # Errors
-/// Where the encoder fails.
+/// Any error of the encoder.
 pub fn embed(texts: &[String], encoder: &dyn Encoder) -> Result<Arc<Array2<f32>>> {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     Ok(Arc::new(encoder.encode(&texts)?))

@@ -1,4 +1,4 @@
-//! Trials into counts and evidence: the one way, whether they are made, resumed, merged or judged again.
+//! Turns trials into counts and evidence: one code path, whether they are made, resumed, merged or judged again.
 
 use teda_core::estimator::{self, Design, Evidence, Level, Observed};
 use teda_core::{ConfusionMatrix, Error, Result};
@@ -6,31 +6,31 @@ use teda_results::{CellPlan, Row};
 
 use crate::audit::variety::Variety;
 
-/// What the rows of a cell amount to so far.
+/// What the rows of a cell add up to so far.
 pub struct Count {
     /// Guesses by secret.
     pub matrix: ConfusionMatrix,
-    /// What the cell's estimator makes of them.
+    /// What the cell's estimator has gathered from them.
     pub evidence: Box<dyn Evidence>,
-    /// The same at the level of a cell that was chosen among several; none where there is no choice.
+    /// The same at the level for a cell chosen among several; `None` if there is no choice.
     chosen: Option<Box<dyn Evidence>>,
-    /// Cells of the same mechanism that this one is shown among, itself included.
+    /// Cells of the same mechanism that are shown together with this one, including itself.
     pub choices: u64,
-    /// Trials to come that are not counted: the attack learned from them, or they looked for a set.
+    /// Coming trials that are not counted: the attack learned from them, or they looked for a set.
     uncounted: u64,
-    /// The set of the first counted row: of all of them, where it was hunted.
+    /// The set of the first counted row; it is the set of all of them if it was hunted.
     pub hunted: Option<Vec<u32>>,
     /// Rows, counted or not.
     pub rows: u64,
-    /// What the candidate sets of its rows were.
+    /// How varied the candidate sets of its rows were.
     pub variety: Variety,
 }
 
 impl Count {
-    /// Counts a trial, unless it is one that the attack learned from.
+    /// Counts a trial, unless the attack learned from it.
     ///
     /// # Errors
-    /// Failed, where it has numbers that no trial can have.
+    /// Failed, if it has numbers that no trial can have.
     pub fn observe(&mut self, trial: &Observed<'_>) -> Result<()> {
         if self.uncounted == 0 {
             return self.observe_times(trial, 1);
@@ -39,10 +39,10 @@ impl Count {
         self.each(|evidence| evidence.tune(trial))
     }
 
-    /// Counts as many trials that are all the same.
+    /// Counts this many identical trials.
     ///
     /// # Errors
-    /// As [`Self::observe`].
+    /// Same as [`Self::observe`].
     pub fn observe_times(&mut self, trial: &Observed<'_>, times: u64) -> Result<()> {
         self.matrix
             .record_times(trial.secret, trial.guess, trial.failure, times);
@@ -57,7 +57,7 @@ impl Count {
         }
     }
 
-    /// The bound of a cell that is named because it shows most: at α over the number of cells that it was chosen
+    /// The bound of a cell that is named because it shows most: at α divided by the number of cells it was chosen
     /// from.
     #[must_use]
     pub fn chosen_epsilon(&self) -> f64 {
@@ -69,21 +69,21 @@ impl Count {
     }
 }
 
-/// A cell whose trials were counted.
+/// A cell whose trials have been counted.
 pub struct Counted {
     /// The cell.
     pub plan: CellPlan,
     /// Its trials.
     pub count: Count,
-    /// Seconds that they took, where that is known.
+    /// Seconds that the trials took, if known.
     pub seconds: Option<f64>,
 }
 
-/// Nothing counted yet, for each cell, of which `trials` trials are to come, those that its attack learns from
-/// included. `choices` says of each among how many it may be chosen.
+/// Empty counts for each cell, of which `trials` trials are to come, including those that its attack learns from.
+/// `choices` gives for each cell among how many it may be chosen.
 ///
 /// # Errors
-/// Usage, for a level or an estimator that a plan should not hold.
+/// Usage, for a level or an estimator that a valid plan cannot hold.
 pub fn begin(cells: &[CellPlan], choices: &[u64], trials: u64) -> Result<Vec<Count>> {
     let begin = |(cell, choices): (&CellPlan, &u64)| {
         let design = |alpha: f64| {
@@ -115,7 +115,7 @@ pub fn begin(cells: &[CellPlan], choices: &[u64], trials: u64) -> Result<Vec<Cou
     cells.iter().zip(choices).map(begin).collect()
 }
 
-/// Of each cell, how many cells of its mechanism are shown with it.
+/// For each cell, how many cells of its mechanism are shown with it.
 #[must_use]
 pub fn choices(cells: &[CellPlan]) -> Vec<u64> {
     let same = |cell: &CellPlan| {
@@ -161,7 +161,7 @@ impl Count {
     }
 }
 
-/// The error for a row that is not of this run.
+/// The error for a row that does not belong to this run.
 #[must_use]
 pub fn foreign(row: &Row) -> Error {
     Error::failed(format!(
@@ -198,7 +198,7 @@ mod tests {
         let learned = cells.iter().position(|cell| cell.trained > 0).unwrap();
         for row in &rows {
             add(&mut counts, row).unwrap();
-            // The same guesses, as if they were the other attack's.
+            // The same guesses, attributed to the other attack.
             let row = Row {
                 cell: learned as u32,
                 ..row.clone()
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!((all.rows, rest.rows), (900, 900));
         let hits = rows.iter().skip(270).filter(|row| row.hit).count();
         assert_eq!(rest.matrix.hits(), hits as u64);
-        // Who was chosen among two is held to half the level.
+        // A cell chosen among two gets half the level.
         assert_eq!(all.choices, 2);
         assert!(all.chosen_epsilon() < all.evidence.bound().epsilon);
     }

@@ -1,8 +1,8 @@
 //! Runs a plan: batches of trials in parallel, counted and written in order as they are made.
 //!
-//! Rows stand in the journal by series, trial and attack. What an earlier process wrote is a prefix
-//! of that order, so a resumed run knows from counts alone where to go on, at any trial. A run that keeps
-//! no rows has no journal, and begins again.
+//! Rows are in the journal by series, trial and attack. What an earlier process wrote is a prefix of that order, so a
+//! resumed run knows from counts alone where to continue, at any trial. A run that keeps no rows has no journal and
+//! starts over.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,31 +23,30 @@ use crate::audit::series::Sets;
 use crate::audit::stopping::{self, Until};
 use crate::audit::trial::{self, Trial};
 
-/// Batches that each thread computes between two flushes at most: enough that no thread waits for long
-/// at the end of a wave.
+/// Most batches that each thread computes between two flushes: enough that no thread waits long at the end of a wave.
 const BATCHES_PER_WAVE: usize = 8;
-/// Trials a batch by numbers: about a millisecond of them, whatever a batch with texts is.
+/// Trials per batch when trials run by index: about a millisecond's worth, whatever the batch size for texts is.
 const BATCH_BY_NUMBERS: u64 = 1 << 16;
-/// A wave that takes longer than this is not made larger, so that a kill loses little of slow mechanisms.
+/// A wave that takes longer than this is not made larger, so that a kill loses little with slow mechanisms.
 const LONG_WAVE: Duration = Duration::from_secs(2);
 
 /// How a plan is run; nothing here can change a result.
 pub struct Driver<'a> {
     /// What to run.
     pub plan: &'a Plan,
-    /// The cells, as the manifest has them.
+    /// The cells as stored in the manifest.
     pub cells: &'a [CellPlan],
     /// When a cell stops before its last trial.
     pub until: Until,
-    /// The attacks that guess with the trials, `[series][attack]`.
+    /// The attacks that guess while trials are made, `[series][attack]`.
     pub attacks: &'a [Vec<Arc<dyn Attack>>],
-    /// What learns while a series hunts for its worst pair, `[series]`.
+    /// The attack that learns while a series hunts for its worst pair, `[series]`.
     pub learners: &'a [Option<Arc<dyn Learner>>],
     /// Trial numbers of this process.
     pub trials: Range<u64>,
-    /// Trials a batch.
+    /// Trials per batch.
     pub batch: u64,
-    /// Where progress is shown.
+    /// Receives progress.
     pub progress: &'a dyn Progress,
     /// Set when the user wants to stop.
     pub stop: &'a AtomicBool,
@@ -58,16 +57,16 @@ pub type RowSink<'a> = Option<&'a mut (dyn Rows + 'static)>;
 
 /// Keeps rows.
 pub trait Rows {
-    /// Takes the next row.
+    /// Appends the next row.
     ///
     /// # Errors
-    /// Failed, where it cannot be kept.
+    /// Failed, if it cannot be stored.
     fn append(&mut self, row: &Row) -> Result<()>;
 
-    /// Makes all rows so far safe.
+    /// Makes all rows so far durable.
     ///
     /// # Errors
-    /// Failed, where they cannot be written.
+    /// Failed, if they cannot be written.
     fn flush(&mut self) -> Result<()>;
 }
 
@@ -92,7 +91,7 @@ impl Rows for Vec<Row> {
     }
 }
 
-/// Counts of a run so far, one entry a cell.
+/// Counts of a run so far, one entry per cell.
 pub struct State {
     /// Counts and evidence.
     pub counts: Vec<Count>,
@@ -102,7 +101,7 @@ pub struct State {
 }
 
 impl State {
-    /// Nothing done yet of `trials`.
+    /// A state with none of `trials` done yet.
     ///
     /// # Errors
     /// Usage, for a plan that no estimator supports.
@@ -129,7 +128,7 @@ impl State {
         counting::add(&mut self.counts, row)
     }
 
-    /// The next trial that a cell lacks.
+    /// The next trial that a cell is missing.
     fn next_trial(&self, cell: usize) -> u64 {
         self.first_trial + self.counts[cell].rows
     }
@@ -137,11 +136,11 @@ impl State {
 
 /// A batch of trials.
 enum Made<'a> {
-    /// With their texts.
+    /// Trials with their texts.
     Trials(Vec<Trial>),
-    /// By numbers, of this series.
+    /// Outcomes by index, of this series.
     Outcomes(&'a Enumerated<'a>, Vec<Outcome>),
-    /// How often each outcome by numbers came up.
+    /// How often each outcome by index came up.
     Times(&'a Enumerated<'a>, Vec<u64>),
 }
 
@@ -155,8 +154,8 @@ struct Way<'a> {
     at_once: bool,
 }
 
-/// The cells of a series that have rows: those whose attacks guess with the trials, or the first of all, whose
-/// guesses are then by chance until its attack has learned.
+/// The cells of a series that have rows: those whose attacks guess while trials are made, or only the first cell,
+/// whose guesses are random until its attack has learned.
 #[must_use]
 pub fn journalled_cells(plan: &Plan, series: usize) -> Vec<usize> {
     let cells = plan.cells_of(series);
@@ -171,10 +170,10 @@ pub fn journalled_cells(plan: &Plan, series: usize) -> Vec<usize> {
 }
 
 impl Driver<'_> {
-    /// Runs what `state` lacks and returns whether all of it was done; `false` after an interrupt.
+    /// Runs the trials that `state` is missing. Returns whether all were done; `false` after an interrupt.
     ///
     /// # Errors
-    /// From a mechanism, an attack or the journal; rows made before are written.
+    /// Any error from a mechanism, an attack or the journal; rows made before it are written.
     pub fn run(&self, state: &mut State, mut journal: RowSink<'_>) -> Result<bool> {
         (0..self.plan.series.len()).try_fold(true, |going, series| {
             Ok(going && self.run_series(series, state, journal.as_deref_mut())?)
@@ -224,7 +223,7 @@ impl Driver<'_> {
         self.run_trials(&way, first.max(explored)..self.trials.end, state, journal)
     }
 
-    /// Ends a round of a hunt, unless an earlier process ended it: an attack that learns does so from what was seen.
+    /// Ends a round of a hunt, unless an earlier process ended it: an attack that learns is refitted on what was seen.
     fn end_round(&self, hunt: &Hunt, round: usize, series: usize) -> Result<()> {
         let Some(seen) = hunt.seen(round) else {
             return Ok(());
@@ -311,13 +310,13 @@ impl Driver<'_> {
         }
     }
 
-    /// Whether a cell stops before its last trial, after those that it has.
+    /// Whether a cell stops before its last trial, given the trials it has.
     fn stops(&self, cell: usize, state: &State) -> Result<bool> {
         self.until
             .stops(&self.cells[cell], &state.counts[cell].matrix)
     }
 
-    /// A series by numbers, where its only attack goes by likelihoods and there is such a table.
+    /// The table of a series run by index, if its only attack uses likelihoods and such a table exists.
     fn enumerated(&self, series: usize) -> Result<Option<Enumerated<'_>>> {
         let attacks = &self.attacks[series];
         let series = &self.plan.series[series];
@@ -356,7 +355,7 @@ impl Driver<'_> {
         Some(made)
     }
 
-    /// Counts what was made, and writes it where rows are kept. By numbers there is one cell.
+    /// Counts what was made and, if rows are kept, writes them. When trials run by index there is one cell.
     fn take(
         &self,
         made: Made<'_>,
@@ -383,8 +382,8 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Writes and counts what the journal does not have yet: an earlier process may have been
-    /// killed between two attacks' rows of one trial.
+    /// Writes and counts what the journal is missing: an earlier process may have been killed between two attacks'
+    /// rows of one trial.
     fn record(
         &self,
         trials: Vec<Trial>,
@@ -426,7 +425,7 @@ impl Driver<'_> {
         self.plan.series[series].describe()
     }
 
-    /// The estimate so far: an interval that may be looked at at any time.
+    /// The estimate so far: an interval that may be looked at any time.
     fn estimate(&self, series: usize, cell: &CellPlan, matrix: &ConfusionMatrix) -> Result<String> {
         let rate = matrix.hits() as f64 / matrix.trials().max(1) as f64;
         let (low, high) = stopping::interval(cell, matrix)?;
@@ -473,7 +472,7 @@ mod tests {
             let counts = made.trials.counts.iter();
             counts.map(|count| count.matrix.hits()).collect()
         };
-        // Alone it goes by numbers; beside another attack, by texts.
+        // Alone, the attack runs by index; beside another attack, on texts.
         let alone = hits(made(&["likelihood-ratio"], 64, false).unwrap());
         let beside = hits(made(&["likelihood-ratio", "random"], 64, false).unwrap());
         assert_eq!(alone, [beside[0], beside[2]]);

@@ -1,14 +1,13 @@
-//! Trials by numbers, for a mechanism that releases one of few texts.
+//! Trials by index, for a mechanism that releases one of few texts.
 //!
 //! # Definition
-//! The trials of [`trial::run`], from the same streams: with N texts there are N^(k+1) observations (the
-//! candidates in their order, and the release), and an attack that tosses no coins has one answer to each.
-//! All are asked for beforehand; a trial is then three draws and a look into that table. Laws of the tests
-//! hold both ways to the same counts.
+//! The trials of [`trial::run`], from the same streams: with N texts there are N^(k+1) observations (the candidates in
+//! their order, and the release), and an attack that tosses no coins has one answer to each. All answers are computed
+//! beforehand; a trial is then three draws and a table lookup. Tests hold both implementations to the same counts.
 //!
-//! # Why
-//! A trial of randomised response costs less than its texts and its row do, and an epsilon of 4 takes millions of
-//! trials to see to two digits.
+//! # Rationale
+//! A trial of randomised response costs less than its texts and its row do, and an ε of 4 takes millions of trials to
+//! resolve to two digits.
 
 use std::ops::Range;
 
@@ -21,7 +20,7 @@ use crate::audit::corpus::Corpus;
 use crate::audit::series::{Series, Sets};
 use crate::audit::trial::{self, Best};
 
-/// Observations of a table at most: it is made at once and stays in the cache.
+/// Most observations in a table: it is computed at once and stays in the cache.
 const MOST: usize = 1 << 14;
 
 /// A series whose observations are all known.
@@ -30,15 +29,15 @@ pub struct Enumerated<'a> {
     sampler: TransitionSampler<'a>,
     mechanism: &'a dyn Categorical,
     texts: usize,
-    /// By the digits of its candidates and of the release, in base N.
+    /// Indexed by the digits of the candidates and of the release, in base N.
     seen: Vec<Seen>,
-    /// The guess at each; `None` where it is left to chance.
+    /// The guess for each; `None` where it is left to chance.
     guesses: Vec<Option<u32>>,
-    /// Whether a trial can be left to chance.
+    /// Whether the guess can be left to chance in some trial.
     has_ties: bool,
 }
 
-/// What an adversary may see, and makes of it.
+/// What an adversary may see, and what it makes of that.
 struct Seen {
     candidates: Vec<u32>,
     log_likelihoods: Vec<f64>,
@@ -47,7 +46,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Whether a trial has such a set: with no candidate twice.
+    /// Whether a trial can have such a set: one with no candidate twice.
     fn can_be(&self) -> bool {
         let rest = |place: usize| &self.candidates[place + 1..];
         let mut places = 0..self.candidates.len();
@@ -55,15 +54,15 @@ impl Seen {
     }
 }
 
-/// A trial by numbers: what is seen, the secret and the guess, as digits of one number.
+/// A trial by index: the observation, the secret and the guess, as digits of one number.
 pub type Outcome = u32;
 
 impl<'a> Enumerated<'a> {
-    /// The table of a series under an attack that goes by likelihoods, and so tosses no coins; `None` where
-    /// its mechanism does not go by numbers, its sets are not drawn uniformly, or there would be too much to see.
+    /// The table of a series under an attack that uses likelihoods, and so tosses no coins; `None` if its mechanism
+    /// has no index-based view, its sets are not drawn uniformly, or there would be too many observations.
     ///
     /// # Errors
-    /// Where the attack fails or scores NaN.
+    /// If the attack fails or scores NaN.
     pub fn new(
         series: &'a Series,
         corpus: &'a Corpus,
@@ -95,14 +94,14 @@ impl<'a> Enumerated<'a> {
         }))
     }
 
-    /// The trials `numbers`, one after the other.
+    /// The trials `numbers`, in order.
     pub fn trials(&self, numbers: Range<u64>) -> Vec<Outcome> {
         let mut outcomes = Vec::with_capacity((numbers.end - numbers.start) as usize);
         self.each(numbers, |outcome| outcomes.push(outcome));
         outcomes
     }
 
-    /// How often each outcome comes up in the trials `numbers`, `[outcomes]`.
+    /// How often each outcome occurs in the trials `numbers`, `[outcomes]`.
     pub fn times(&self, numbers: Range<u64>) -> Vec<u64> {
         let mut times = vec![0; self.seen.len() * self.series.k * self.series.k];
         self.each(numbers, |outcome| times[outcome as usize] += 1);
@@ -149,7 +148,7 @@ impl<'a> Enumerated<'a> {
     }
 }
 
-/// Every observation by its place. Those that no trial has, with a candidate twice, are not worth a gap.
+/// Every observation at its index. Impossible ones, with a candidate twice, are included rather than leaving gaps.
 fn all_seen(
     series: &Series,
     corpus: &Corpus,

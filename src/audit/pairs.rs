@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use teda_core::{Error, Result};
 
-/// Trials that explore at most: they are kept in memory.
+/// Most trials that explore: they are kept in memory.
 const MOST_EXPLORING: u64 = 50_000;
 
 /// How the candidate sets of a series are chosen.
@@ -16,7 +16,7 @@ pub enum Pairs {
     /// Anew for every trial.
     #[default]
     Drawn,
-    /// The one of so many that shows most.
+    /// Fixed: the one of this many sets that shows most.
     Hunt(usize),
 }
 
@@ -63,10 +63,10 @@ impl fmt::Display for Pairs {
 }
 
 impl Pairs {
-    /// Of a cell of `trials`, the first so many that explore and are not counted.
+    /// The number of first trials, out of `trials` of a cell, that explore and are not counted.
     ///
     /// # Errors
-    /// Usage, where they are too few for the sets.
+    /// Usage, if they are too few for the sets.
     pub fn explores(self, trials: u64) -> Result<u64> {
         let Self::Hunt(sets) = self else {
             return Ok(0);
@@ -82,7 +82,7 @@ impl Pairs {
     }
 }
 
-/// The rounds of a hunt among so many sets: ⌈log₂ n⌉.
+/// The rounds of a hunt among this many sets: ⌈log₂ n⌉.
 #[must_use]
 pub fn rounds(sets: usize) -> u32 {
     sets.next_power_of_two().trailing_zeros()

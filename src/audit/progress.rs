@@ -1,25 +1,25 @@
-//! How far a run is, for whoever wants to know.
+//! Progress of a run.
 
 use std::path::Path;
 
-/// Is told how a run goes on. Nothing that it does can change a result.
+/// Receives progress of a run. Nothing that it does can change a result.
 pub trait Progress: Send + Sync {
     /// The run is kept in this directory, where it can be resumed from now on.
     fn kept(&self, directory: &Path) {
         let _ = directory;
     }
 
-    /// A run of `total` trials begins, `done` of which an earlier process made.
+    /// A run of `total` trials begins; an earlier process made `done` of them.
     fn begin(&self, total: u64, done: u64) {
         let _ = (total, done);
     }
 
-    /// So many more trials were made.
+    /// This many more trials were made.
     fn advance(&self, trials: u64) {
         let _ = trials;
     }
 
-    /// Whether anybody sees what [`Self::describe`] says: it is computed for nobody else.
+    /// Whether anybody sees what [`Self::describe`] receives; if not, it is not computed.
     fn is_shown(&self) -> bool {
         false
     }
@@ -38,7 +38,7 @@ pub trait Progress: Send + Sync {
     }
 }
 
-/// Tells nobody.
+/// Ignores all progress.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

@@ -1,4 +1,4 @@
-//! What a manifest says of data sets and cells before any trial is made.
+//! Records of data sets and cells that go into a manifest before any trial is made.
 
 use teda_attacks::Choice;
 use teda_core::Result;
@@ -9,7 +9,7 @@ use crate::audit::config::Config;
 use crate::audit::plan::Plan;
 use crate::audit::series::Series;
 
-/// A data set as it was loaded.
+/// The record of a data set as loaded.
 pub fn dataset_record(dataset: &Dataset) -> DatasetRecord {
     DatasetRecord {
         name: dataset.name.clone(),
@@ -22,7 +22,7 @@ pub fn dataset_record(dataset: &Dataset) -> DatasetRecord {
     }
 }
 
-/// The cells of a plan as the manifest keeps them, in their order.
+/// The cells of a plan as the manifest stores them, in order.
 pub fn cell_plans(config: &Config, plan: &Plan) -> Result<Vec<CellPlan>> {
     let plans = |(number, series): (u32, &Series)| {
         let cell = |attack: &Choice| {

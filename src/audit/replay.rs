@@ -1,4 +1,4 @@
-//! Rows of an earlier process against the seed: what follows from it must be what stands there.
+//! Checks rows of an earlier process against the seed: they must match what follows from it.
 
 use teda_core::sampling::TransitionSampler;
 use teda_core::{Result, Role};
@@ -10,8 +10,8 @@ use crate::audit::plan::Plan;
 use crate::audit::series::{Series, Sets, given};
 
 impl Plan {
-    /// Refuses a row that these series would not have made: another secret, or, where they are drawn without a pass
-    /// over all texts, other candidates.
+    /// Refuses a row that these series would not have made: a different secret, or different candidates where they are
+    /// drawn without a pass over all texts.
     ///
     /// # Errors
     /// Failed, naming the trial.
@@ -37,7 +37,7 @@ fn secret(series: &Series, trial: u64) -> usize {
     seed.stream().below(series.k)
 }
 
-/// Whether a row's candidates are those that its trial draws, as far as that is cheap.
+/// Whether a row's candidates are those that its trial draws, as far as that is cheap to check.
 fn are_drawn(series: &Series, corpus: &Corpus, row: &Row) -> Result<bool> {
     let seed = series.seed.role(row.trial, Role::Candidates);
     let texts = corpus.texts.len();
@@ -51,14 +51,14 @@ fn are_drawn(series: &Series, corpus: &Corpus, row: &Row) -> Result<bool> {
                 false => vec![seed.stream().below(texts)],
             }
         }
-        // Which set it is depends on what was seen before.
+        // Which set it is depends on earlier trials.
         Sets::Hunted(_) => return Ok(row.candidates.iter().all(|text| (*text as usize) < texts)),
     };
     let stored = row.candidates.iter().map(|text| *text as usize);
     Ok(stored.zip(&drawn).all(|(stored, drawn)| stored == *drawn))
 }
 
-/// Whether a stored cell is the one that the configuration leads to now. Fields that older runs lack are no difference.
+/// Whether a stored cell is the one that the configuration now gives. Fields missing from older runs are not compared.
 pub fn is_same_cell(stored: &CellPlan, now: &CellPlan) -> bool {
     let stored = CellPlan {
         texts: stored.texts.or(now.texts),

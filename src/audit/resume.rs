@@ -1,4 +1,4 @@
-//! Taking up a run where it stopped, and finding out whether there is one.
+//! Resumes a run where it stopped, and finds out whether there is one.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use crate::audit::replay::is_same_cell;
 use crate::audit::run::{Control, Ended, Prepared};
 use crate::models::{Access, shared};
 
-/// How far the run of a configuration is in a directory.
+/// How far the run of a configuration has got in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// There is none yet.
+    /// There is no run yet.
     New,
     /// It was begun and can be resumed.
     Begun,
@@ -22,10 +22,10 @@ pub enum Standing {
     Complete,
 }
 
-/// How far the run of `config` in `directory` is.
+/// How far the run of `config` has got in `directory`.
 ///
 /// # Errors
-/// Usage, if a run of another configuration or version is there; failed, if its manifest cannot be read.
+/// Usage, if the directory holds a run of another configuration or version; failed, if its manifest cannot be read.
 pub fn standing(directory: &Path, config: &Config) -> Result<Standing> {
     if !RunDir::holds_run(directory) {
         return Ok(Standing::New);
@@ -33,7 +33,7 @@ pub fn standing(directory: &Path, config: &Config) -> Result<Standing> {
     let manifest = Manifest::load(directory)?;
     if manifest.config != config.to_json()? {
         return Err(Error::usage(format!(
-            "{}: the run here is of another configuration: name another --out, or go on with this one by --resume",
+            "{}: the run here has another configuration: name another --out, or continue this run with --resume",
             directory.display()
         )));
     }
@@ -43,12 +43,12 @@ pub fn standing(directory: &Path, config: &Config) -> Result<Standing> {
     })
 }
 
-/// Takes up the run in `directory` where it stopped.
+/// Resumes the run in `directory` where it stopped.
 ///
 /// # Errors
 /// Usage, if there is no run, or it is complete; failed, if data or models have changed since.
 pub fn resume(directory: &Path, access: &Access, control: &Control<'_>) -> Result<Ended> {
-    // Before the lock, so as not to leave a lock file in a foreign folder.
+    // Before the lock, so that no lock file is left in a foreign folder.
     Manifest::load(directory)?;
     let locked = RunDir::resume(directory)?;
     shared::said(locked.path(), &|note| control.progress.note(note));

@@ -1,4 +1,4 @@
-//! A run from its configuration to its trials: begun, taken up again, or kept in memory.
+//! A run from its configuration to its trials: new, resumed, or kept in memory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,16 +25,16 @@ use crate::audit::series::{Series, Sets};
 use crate::audit::trial;
 use crate::models::{self, Access, Models, shared};
 
-/// Trials a thread that a cost is estimated from: few, because a trial can take a second.
+/// Trials per thread from which a cost is estimated: few, because a trial can take a second.
 const TIMED_TRIALS: u64 = 8;
 
 /// How a run is made; nothing here can change a result.
 pub struct Control<'a> {
-    /// Trials a batch.
+    /// Trials per batch.
     pub batch: u64,
     /// Set when the user wants to stop.
     pub stop: &'a AtomicBool,
-    /// Who is told how it goes on.
+    /// Receives progress.
     pub progress: &'a dyn Progress,
 }
 
@@ -42,37 +42,37 @@ pub struct Control<'a> {
 pub enum Ended {
     /// All trials are made.
     Made(Box<Made>),
-    /// Stopped on request; the directory can be resumed, from its first trial where it keeps no rows.
+    /// Stopped on request; the directory can be resumed, or started over if it keeps no rows.
     Interrupted(PathBuf, Keep),
 }
 
 /// A run whose trials are all made, in a directory of its own.
 pub struct Made {
-    /// The directory, which no other process can have meanwhile.
+    /// The directory, locked against other processes.
     pub directory: RunDir,
     /// What it was asked to do.
     pub manifest: Manifest,
-    /// Its rows, where they are kept.
+    /// Its rows, if they are kept.
     pub journal: Option<Journal>,
-    /// What they amount to.
+    /// Its trials, counted.
     pub trials: Trials,
 }
 
-/// A run whose trials are all made, and kept nowhere but here.
+/// A run whose trials are all made, kept only in memory.
 pub struct InMemory {
     /// Its cells.
     pub cells: Vec<CellPlan>,
-    /// Its rows, where an attack learns from them.
+    /// Its rows, if an attack learns from them.
     pub rows: Vec<Row>,
-    /// What they amount to.
+    /// Its trials, counted.
     pub trials: Trials,
 }
 
-/// Trials that are made and counted, but for those attacks that learn.
+/// Trials that are made and counted, except for attacks that learn.
 pub struct Trials {
-    /// One a cell.
+    /// One per cell.
     pub counts: Vec<Count>,
-    /// What each took, where that is known.
+    /// Seconds for each cell, if known.
     pub seconds: Vec<Option<f64>>,
     /// The attack of each cell.
     pub attacks: Vec<Choice>,
@@ -80,7 +80,7 @@ pub struct Trials {
     pub contexts: Vec<teda_attacks::Context>,
 }
 
-/// Everything of a run that follows from its configuration.
+/// Everything in a run that follows from its configuration.
 pub struct Prepared {
     config: Config,
     models: Models,
@@ -89,10 +89,10 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Loads models and data and plans the cells.
+    /// Loads models and data, and plans the cells.
     ///
     /// # Errors
-    /// Usage, for anything in the configuration that cannot be met.
+    /// Usage, for anything in the configuration that cannot be satisfied.
     pub fn new(config: Config, access: &Access) -> Result<Self> {
         config.validate()?;
         let models = Models::load(&config.wanted(), access)?;
@@ -108,10 +108,10 @@ impl Prepared {
         Self::of(config, models, datasets)
     }
 
-    /// Plans the cells of a configuration, whose models and data are there already.
+    /// Plans the cells of a configuration whose models and data are already loaded.
     ///
     /// # Errors
-    /// Usage, for anything in the configuration that cannot be met.
+    /// Usage, for anything in the configuration that cannot be satisfied.
     pub fn of(config: Config, models: Models, datasets: Vec<Dataset>) -> Result<Self> {
         config.validate()?;
         let embed = |dataset| Corpus::new(dataset, &*models.encoder);
@@ -129,32 +129,32 @@ impl Prepared {
         &self.config
     }
 
-    /// What the manifest says of the models.
+    /// The manifest's records of the models.
     pub(super) fn model_records(&self) -> &[ModelRecord] {
         &self.models.records
     }
 
-    /// What a user should know before the first trial, one line each: what became of the data, which attacks are left
-    /// out and why, how many texts are beyond a model's window.
+    /// Notes for the user before the first trial, one line each: what became of the data, which attacks are left out
+    /// and why, how many texts exceed a model's window.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let data = self.plan.corpora.iter().map(Corpus::summary);
         data.chain(self.plan.notes.iter().cloned()).collect()
     }
 
-    /// The cells to compute, as the manifest will have them.
+    /// The cells to compute, as the manifest will store them.
     ///
     /// # Errors
-    /// Usage, for an attack that cannot learn from so few trials.
+    /// Usage, for an attack that cannot learn from this few trials.
     pub fn cells(&self) -> Result<Vec<CellPlan>> {
         cell_plans(&self.config, &self.plan)
     }
 
-    /// Seconds that each series of the plan will take, from a few of its trials timed here. Their
-    /// results are thrown away. `None` where a server answers: a plan must not cost money.
+    /// Estimates the seconds that each series of the plan will take, by timing a few of its trials now and discarding
+    /// their results. `None` if a server is involved: a plan must not cost money.
     ///
     /// # Errors
-    /// Those of the trials.
+    /// Any error from running the trials.
     pub fn expected_seconds(&self) -> Result<Option<Vec<f64>>> {
         if !self.models.reproducible() {
             return Ok(None);
@@ -187,7 +187,7 @@ impl Prepared {
     /// Runs everything into a new directory: `out`, or one named after time, mechanisms and data.
     ///
     /// # Errors
-    /// Usage, if the directory is in use; failed, where it cannot be written or a model fails.
+    /// Usage, if the directory is in use; failed, if it cannot be written or a model fails.
     pub fn begin(&self, out: Option<&Path>, control: &Control<'_>) -> Result<Ended> {
         let created = rfc3339_utc(SystemTime::now());
         let name = run_name(
@@ -215,10 +215,10 @@ impl Prepared {
         self.go_on(directory, manifest, journal, state, control)
     }
 
-    /// Runs everything and keeps in memory what attacks that learn need of it. None after an interrupt.
+    /// Runs everything and keeps in memory what attacks that learn need. `None` after an interrupt.
     ///
     /// # Errors
-    /// Failed, where a mechanism, an attack or a model fails.
+    /// Failed, if a mechanism, an attack or a model fails.
     pub fn in_memory(&self, control: &Control<'_>) -> Result<Option<InMemory>> {
         let cells = self.cells()?;
         let mut state = State::new(&cells, self.config.trial_range())?;
@@ -239,7 +239,7 @@ impl Prepared {
         }))
     }
 
-    /// Makes the trials that `state` lacks; `false` after an interrupt.
+    /// Makes the trials that `state` is missing; `false` after an interrupt.
     fn drive(
         &self,
         cells: &[CellPlan],
@@ -273,7 +273,8 @@ impl Prepared {
         (0..self.plan.series.len()).map(rows).sum()
     }
 
-    /// What was made, counted. What an earlier process spent is not known, and a part is no substitute for the whole.
+    /// The counted trials. The time that an earlier process spent is not known, and a partial time is not given
+    /// instead.
     fn trials(&self, state: State, resumed: bool) -> Trials {
         let seconds = |seconds: &f64| (!resumed).then_some(*seconds);
         let attacks = self.plan.series.iter().flat_map(|s| s.attacks.clone());
@@ -285,7 +286,7 @@ impl Prepared {
         }
     }
 
-    /// Goes on with the run in `directory`, which must be of this configuration.
+    /// Continues the run in `directory`, which must be of this configuration.
     pub(super) fn go_on(
         &self,
         directory: RunDir,
@@ -301,7 +302,7 @@ impl Prepared {
         };
         let complete = self.drive(&manifest.cells, &mut state, rows, control);
         if complete.is_err() {
-            // The error is what the user must see; where this fails, too, the run is as after a kill.
+            // This is the error that the user must see; if writing fails too, the run is left as after a kill.
             manifest.status = Status::Interrupted;
             let _ = manifest.save(directory.path());
         }
@@ -323,7 +324,7 @@ impl Prepared {
         })))
     }
 
-    /// Tells what servers were asked and how often they failed.
+    /// Reports how many requests servers got and how often they failed.
     fn say_usage(&self, progress: &dyn Progress) {
         for (server, usage) in self.models.usage() {
             let failures: Vec<String> = usage
@@ -343,7 +344,7 @@ impl Prepared {
         }
     }
 
-    /// The attacks that guess with the trials, `[series][attack]`; one that sees nothing where there are none.
+    /// The attacks that guess while trials are made, `[series][attack]`; a blind one if a series has none.
     pub(super) fn attacks(&self) -> Result<Vec<Vec<Arc<dyn Attack>>>> {
         let contexts = self.contexts();
         let build = |series: &Series| {
@@ -361,7 +362,7 @@ impl Prepared {
         self.plan.series.iter().map(build).collect()
     }
 
-    /// What learns while a series hunts for its worst pair, `[series]`.
+    /// The attack that learns while a series hunts for its worst pair, `[series]`.
     fn learners(&self) -> Result<Vec<Option<Arc<dyn Learner>>>> {
         let contexts = self.contexts();
         let build = |series: &Series| {
@@ -389,7 +390,7 @@ impl Prepared {
         self.plan.corpora.iter().map(context).collect()
     }
 
-    /// One record a data set, however many corpora were derived from it.
+    /// One record per data set, however many corpora were derived from it.
     pub(super) fn dataset_records(&self) -> Vec<DatasetRecord> {
         let mut records: Vec<DatasetRecord> = Vec::new();
         for corpus in &self.plan.corpora {
@@ -402,10 +403,10 @@ impl Prepared {
     }
 }
 
-/// The configuration's first mechanism at its first ε on its first data set, for rewriting alone.
+/// The configuration's first mechanism at its first ε on its first data set, for rewriting only.
 ///
 /// # Errors
-/// Usage, for anything in the configuration that cannot be met; failed, where a model cannot be loaded.
+/// Usage, for anything in the configuration that cannot be satisfied; failed, if a model cannot be loaded.
 pub fn mechanism(config: &Config, access: &Access) -> Result<Arc<dyn Mechanism>> {
     config.validate()?;
     let models = Models::load(&config.wanted(), access)?;

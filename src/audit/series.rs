@@ -1,4 +1,4 @@
-//! A series: one line of releases, which all attacks judge.
+//! A series: one sequence of releases, which all attacks judge.
 
 use std::sync::Arc;
 
@@ -12,35 +12,35 @@ use crate::audit::plan::layout::Layout;
 pub enum Sets {
     /// Transition sampling over the texts of the corpus.
     Sampled,
-    /// The corpus holds whole sets and no single texts; one of them is drawn.
+    /// The corpus holds whole sets rather than single texts; one of them is drawn.
     Given,
-    /// Sets and releases are those of a recording.
+    /// Sets and releases come from a recording.
     Recorded(Layout),
-    /// The one of many that shows most is looked for, and then the only one.
+    /// The set among many that shows most is looked for, and then used alone.
     Hunted(Hunt),
 }
 
-/// One line of releases: a mechanism at one ε on one data set with one way of drawing candidates.
+/// One sequence of releases: a mechanism at one ε on one data set with one way of drawing candidates.
 pub struct Series {
     /// Index of the data set.
     pub corpus: usize,
     /// The mechanism's name.
     pub name: String,
-    /// What one nominal ε is spent on; `None` for a mechanism without.
+    /// What one nominal ε is spent on; `None` for a mechanism without ε.
     pub unit: Option<Unit>,
     /// The mechanism itself.
     pub mechanism: Arc<dyn Mechanism>,
-    /// Nominal ε; `None` for a mechanism without.
+    /// Nominal ε; `None` for a mechanism without ε.
     pub epsilon: Option<f64>,
-    /// Candidates a trial.
+    /// Candidates per trial.
     pub k: usize,
     /// Sampling temperature of the sets.
     pub lambda: f64,
-    /// Where candidate sets come from.
+    /// Where its candidate sets come from.
     pub sets: Sets,
-    /// The attacks that judge its trials, one a cell.
+    /// The attacks that judge its trials, one per cell.
     pub attacks: Vec<Choice>,
-    /// Whether trials hold how likely their releases are under the mechanism.
+    /// Whether trials record how likely their releases are under the mechanism.
     pub white_box: bool,
     /// What the mechanism claims between the texts of this audit.
     pub claim: Option<Privacy>,
@@ -49,13 +49,13 @@ pub struct Series {
 }
 
 impl Series {
-    /// The attacks, by their place, whose guesses are made with the trials.
+    /// The attacks, with their indices, whose guesses are made while trials are made.
     pub fn scoring(&self) -> impl Iterator<Item = (usize, &Choice)> {
         let attacks = self.attacks.iter().enumerate();
         attacks.filter(|(_, attack)| !attack.learns())
     }
 
-    /// What it is, in a few words.
+    /// A short description.
     #[must_use]
     pub fn describe(&self) -> String {
         let epsilon = self.epsilon.map_or(String::new(), |e| format!(" ε={e}"));
@@ -63,7 +63,7 @@ impl Series {
     }
 }
 
-/// One of the sets of k texts that follow each other among `texts`, with each of some seeds.
+/// For each seed, one of the sets of k consecutive texts in `texts`.
 #[must_use]
 pub fn given(texts: usize, k: usize, seeds: &[Seed]) -> Vec<usize> {
     let of = |seed: &Seed| {

@@ -1,4 +1,4 @@
-//! Many audits of one series: what shows how often a bound is wrong.
+//! Many audits of one series, which show how often a bound is wrong.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::audit::run::Prepared;
 use crate::audit::series::Series;
 use crate::audit::trial;
 
-/// Many audits of one series, each under a seed of its own: what shows how often a bound is wrong.
+/// Many audits of one series, each with its own seed, which show how often a bound is wrong.
 pub struct Simulation<'a> {
     /// The series.
     pub series: &'a Series,
@@ -19,10 +19,10 @@ pub struct Simulation<'a> {
 }
 
 impl Prepared {
-    /// Simulations of the first series, judged by the attacks that guess with the trials.
+    /// Simulations of the first series, judged by the attacks that guess while trials are made.
     ///
     /// # Errors
-    /// Where an attack cannot be built.
+    /// If an attack cannot be built.
     pub fn simulation(&self) -> Result<Simulation<'_>> {
         Ok(Simulation {
             series: &self.plan.series[0],
@@ -36,7 +36,7 @@ impl Simulation<'_> {
     /// The trials of one audit.
     ///
     /// # Errors
-    /// As [`trial::run`].
+    /// Same as [`trial::run`].
     pub fn audit(&self, trials: u64, seed: Seed) -> Result<Vec<trial::Trial>> {
         trial::run_from(self.series, self.corpus, &self.attacks, seed, 0..trials)
     }

@@ -14,35 +14,35 @@ use teda_mechanisms::{Context, Entry, Exec, ExecOptions, Preset, Rewriter, regis
 
 use crate::models::Programs;
 
-/// What a name begins with where a command follows.
+/// Prefix of a name that is a command.
 pub const EXEC: &str = "exec:";
-/// What a name begins with where a file of recorded releases follows.
+/// Prefix of a name that is a file of recorded releases.
 pub const RELEASES: &str = "releases:";
-/// What a name begins with where a Rust program's own mechanism is meant.
+/// Prefix of a name that is a Rust program's own mechanism.
 const OWN: &str = "own:";
 
-/// How often a query that ends its process is tried again.
+/// How often a query that ends its process is retried.
 const RESTARTS: usize = 2;
 
 /// Where a mechanism comes from. Written as what its user typed.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Source {
-    /// The registry.
+    /// An entry of the registry.
     Registry(&'static Entry),
     /// A command that answers queries.
     Program(String),
-    /// A file of what was released earlier.
+    /// A file of recorded releases.
     Releases(PathBuf),
     /// The program that calls this library.
     Own(Own),
 }
 
-/// A mechanism that is there already.
+/// A mechanism that is already built.
 #[derive(Clone)]
 pub struct Own {
     name: String,
-    /// None where a stored run names it.
+    /// `None` if a stored run names it.
     mechanism: Option<Arc<dyn Mechanism>>,
 }
 
@@ -53,10 +53,10 @@ impl Own {
 }
 
 impl Source {
-    /// Reads what a user typed.
+    /// Parses what a user typed.
     ///
     /// # Errors
-    /// Usage, for a name that the registry does not know.
+    /// Usage, for a name that is not in the registry.
     pub fn parse(text: &str) -> Result<Self> {
         if let Some(command) = text.strip_prefix(EXEC) {
             return Ok(Self::Program(command.to_owned()));
@@ -73,7 +73,7 @@ impl Source {
         registry::entry(text).map(Self::Registry)
     }
 
-    /// A mechanism that is there already, under a name of its own.
+    /// A mechanism that is already built, under a name of its own.
     #[must_use]
     pub fn own(name: &str, mechanism: Arc<dyn Mechanism>) -> Self {
         Self::Own(Own {
@@ -82,20 +82,20 @@ impl Source {
         })
     }
 
-    /// Gives a mechanism that is there already another name; the others have theirs.
+    /// Renames a mechanism that is already built; has no effect on others.
     pub fn rename(&mut self, name: &str) {
         if let Self::Own(own) = self {
             name.clone_into(&mut own.name);
         }
     }
 
-    /// Whether it is a program or a file: neither tells what it claims.
+    /// Whether it is a program or a file: neither states what it claims.
     #[must_use]
     pub fn is_external(&self) -> bool {
         matches!(self, Self::Program(_) | Self::Releases(_))
     }
 
-    /// The file of recorded releases, where it is one.
+    /// The file of recorded releases, if it is one.
     #[must_use]
     pub fn recorded(&self) -> Option<&Path> {
         match self {
@@ -120,8 +120,8 @@ impl Source {
         }
     }
 
-    /// What one ε is spent on; `None` for a mechanism without. An external mechanism is run at the nominal ε that it
-    /// is given, if any; one's own at what it claims.
+    /// What one ε is spent on; `None` for a mechanism without ε. An external mechanism is run at the nominal ε that it
+    /// is given, if any; a program's own mechanism at what it claims.
     #[must_use]
     pub fn unit(&self, has_epsilon: bool) -> Option<Unit> {
         match self {
@@ -131,16 +131,16 @@ impl Source {
         }
     }
 
-    /// The ε that are run of those asked for; one `None` for a mechanism without.
+    /// The ε to run, out of those asked for; a single `None` for a mechanism without ε.
     ///
     /// # Errors
-    /// Usage, where ε are asked for of a mechanism that is there already.
+    /// Usage, if ε are asked for and the mechanism is already built.
     pub fn grid(&self, asked: Option<&[f64]>) -> Result<Vec<Option<f64>>> {
         let all = |epsilons: &[f64]| epsilons.iter().copied().map(Some).collect();
         Ok(match (self, asked) {
             (Self::Own(_), Some(_)) => {
                 return Err(Error::usage(
-                    "a mechanism that is there already has its epsilon: leave out epsilons",
+                    "this mechanism is already built and has its epsilon: leave out epsilons",
                 ));
             }
             (Self::Own(own), None) => vec![own.guarantee().map(|claim| claim.epsilon)],
@@ -152,19 +152,19 @@ impl Source {
         })
     }
 
-    /// What `--set` can change.
+    /// The parameters that `--set` can change.
     #[must_use]
     pub fn parameters(&self) -> &'static [Parameter] {
         self.entry().map_or(&[], |entry| entry.parameters)
     }
 
-    /// What `--preset` can choose.
+    /// The presets that `--preset` can choose.
     #[must_use]
     pub fn presets(&self) -> &'static [Preset] {
         self.entry().map_or(&[], |entry| entry.presets)
     }
 
-    /// What it rewrites with.
+    /// The kind of model that it rewrites with.
     #[must_use]
     pub fn rewriter(&self) -> Rewriter {
         self.entry()
@@ -185,7 +185,7 @@ impl Source {
     /// An instance at `epsilon`, which is one of [`Self::grid`]. `claim` is what is claimed of an external mechanism.
     ///
     /// # Errors
-    /// Usage, for an ε or a claim that it cannot have; what the mechanism's own construction says.
+    /// Usage, for an ε or a claim that it cannot have; any error from the mechanism's construction.
     pub fn instance(
         &self,
         context: &Context,
@@ -213,7 +213,7 @@ impl Source {
             }),
             Self::Own(own) => own.mechanism.clone().ok_or_else(|| {
                 Error::usage(format!(
-                    "'{self}' is a mechanism of the program that made the run: that program alone can rewrite with it"
+                    "'{self}' is a mechanism of the program that made the run: only that program can rewrite with it"
                 ))
             })?,
         })
@@ -261,19 +261,19 @@ impl From<Source> for String {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Claim {
-    /// As it was written.
+    /// The claim as written.
     text: String,
-    /// The nominal ε, where none is given.
+    /// The nominal ε, if none is given.
     epsilon: Option<f64>,
     delta: f64,
     neighbours: Neighbours,
 }
 
 impl Claim {
-    /// Reads `epsilon=2,delta=0,neighbours=any-texts,unit=text`, of which everything may be left out.
+    /// Parses `epsilon=2,delta=0,neighbours=any-texts,unit=text`; every part may be left out.
     ///
     /// # Errors
-    /// Usage, for what is not such a claim.
+    /// Usage, for an invalid claim.
     pub fn parse(text: &str) -> Result<Self> {
         let mut claim = Self {
             text: text.to_owned(),
@@ -351,7 +351,7 @@ impl From<Claim> for String {
     }
 }
 
-/// A mechanism of which there is nothing but what it released.
+/// A mechanism known only by its recorded releases.
 struct Recorded {
     guarantee: Option<Guarantee>,
 }

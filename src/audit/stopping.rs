@@ -1,15 +1,15 @@
 //! When a cell stops: after its trials, or as soon as it is decided.
 //!
 //! # Definition
-//! With [L, U] the any-time valid interval of the attack's ε after t trials (Robbins' mixture, α/2 a side):
+//! With [L, U] the any-time valid interval of the attack's ε after t trials (Robbins' mixture, α/2 per side):
 //! - `decided`: L exceeds the claim, which is then refuted, or U does not, so that this attack will not
 //!   refute it; a cell without a claim runs all its trials;
 //! - `width=W`: U − L ≤ W.
 //!
 //! # Guarantee
-//! The interval holds at all times together, so that stopping when it says so, or looking at it before,
-//! costs nothing. When it is looked at depends on t alone: after every trial up to 64, then 64 times
-//! while t doubles. The trials of a stopped cell are therefore the same for any batch and number of threads.
+//! The interval holds at all times simultaneously, so that stopping by it, or looking at it earlier, costs nothing.
+//! When it is looked at depends on t alone: after every trial up to 64, then 64 times while t doubles. The trials of a
+//! stopped cell are therefore the same for any batch size and number of threads.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,9 +27,9 @@ pub enum Until {
     /// After all trials.
     #[default]
     Trials,
-    /// When the claim is refuted, or will not be.
+    /// Once the claim is refuted, or will not be refuted.
     Decided,
-    /// When the interval is no wider than this.
+    /// Once the interval is no wider than this.
     Width(f64),
 }
 
@@ -77,10 +77,10 @@ impl fmt::Display for Until {
     }
 }
 
-/// The any-time valid interval of an attack's ε: what may be shown while a run goes on.
+/// The any-time valid interval of an attack's ε, which may be shown while a run goes on.
 ///
 /// # Errors
-/// Usage, for a level that a plan should not hold.
+/// Usage, for a level that a valid plan cannot hold.
 pub fn interval(cell: &CellPlan, matrix: &ConfusionMatrix) -> Result<(f64, f64)> {
     let rate = watched(cell, matrix)?;
     Ok((
@@ -93,8 +93,8 @@ pub fn interval(cell: &CellPlan, matrix: &ConfusionMatrix) -> Result<(f64, f64)>
 pub const ANYTIME: &str = "anytime";
 
 impl Until {
-    /// Whether the estimator's bound holds for a cell that stops by this rule: one that looks at what was seen
-    /// takes an any-time valid one.
+    /// Whether the estimator's bound holds for a cell that stops by this rule: a rule that looks at what was seen
+    /// needs an any-time valid estimator.
     #[must_use]
     pub fn allows(self, estimator: &str) -> bool {
         self == Self::Trials || estimator == ANYTIME
@@ -103,7 +103,7 @@ impl Until {
     /// Whether a cell with these counts stops here.
     ///
     /// # Errors
-    /// Usage, for a level that a plan should not hold.
+    /// Usage, for a level that a valid plan cannot hold.
     pub fn stops(self, cell: &CellPlan, matrix: &ConfusionMatrix) -> Result<bool> {
         if self == Self::Trials || !is_looked_at(matrix.trials()) {
             return Ok(false);
@@ -129,7 +129,7 @@ fn watched(cell: &CellPlan, matrix: &ConfusionMatrix) -> Result<Anytime> {
     Ok(Anytime::from_counts(level, matrix.hits(), matrix.trials()))
 }
 
-/// Every trial up to 64, then every t whose binary form ends in zeros but for its first 7 digits.
+/// Every trial up to 64, then every t whose binary form is zeros after its first 7 digits.
 fn is_looked_at(trials: u64) -> bool {
     let digits = u64::BITS - trials.leading_zeros();
     trials > 0 && trials.trailing_zeros() + 7 >= digits

@@ -12,15 +12,15 @@ use teda_core::{
 use crate::audit::corpus::Corpus;
 use crate::audit::series::{Series, Sets, given};
 
-/// What one attack made of one trial.
+/// An attack's guess in one trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Guess {
     /// The guessed candidate's position in the set.
     pub candidate: usize,
-    /// Best score less second best, at most the largest double (a score may be −∞); 0 where the
-    /// best is shared or the guess is a random one.
+    /// Best score minus second best, capped at the largest double (a score may be −∞); 0 if the best score is shared
+    /// or the guess is random.
     pub margin: f64,
-    /// Why the attack has no scores, where it was shown a release and has none.
+    /// Why the attack has no scores, if it was shown a release and gave none.
     pub failure: Option<Failure>,
 }
 
@@ -35,17 +35,17 @@ pub struct Trial {
     pub secret: usize,
     /// The released text.
     pub release: String,
-    /// Why there is none.
+    /// Why there is no release.
     pub failure: Option<Failure>,
-    /// ln P(release | candidate) under the mechanism, where the run asks for it, there is a release, and the
-    /// mechanism knows it exactly: estimators read stored rows, and must not take near ones for exact.
+    /// ln P(release | candidate) under the mechanism, if the run asks for it, there is a release, and the
+    /// mechanism knows it exactly: estimators read stored rows, and must not take approximate values for exact ones.
     pub log_likelihoods: Vec<f64>,
-    /// One guess an attack.
+    /// One guess per attack.
     pub guesses: Vec<Guess>,
 }
 
 impl Trial {
-    /// The trial as estimators see it, by the guess of one attack.
+    /// The trial as estimators see it, with the guess of one attack.
     #[must_use]
     pub fn observed<'a>(&'a self, candidates: &'a [u32], attack: usize) -> Observed<'a> {
         let guess = &self.guesses[attack];
@@ -60,7 +60,7 @@ impl Trial {
         }
     }
 
-    /// The numbers of its candidates as rows hold them.
+    /// The indices of its candidates as stored in rows.
     #[must_use]
     pub fn numbers(&self) -> Vec<u32> {
         self.candidates.iter().map(|text| *text as u32).collect()
@@ -70,7 +70,7 @@ impl Trial {
 /// Runs the trials `numbers` of a series. Trial t depends on the series' seed and t alone.
 ///
 /// # Errors
-/// Where the mechanism or an attack fails on the whole batch, breaks its contract, or scores NaN.
+/// If the mechanism or an attack fails on the whole batch, breaks its contract, or scores NaN.
 pub fn run(
     series: &Series,
     corpus: &Corpus,
@@ -80,10 +80,10 @@ pub fn run(
     run_from(series, corpus, attacks, series.seed, numbers)
 }
 
-/// The same under another seed than the series' own: many audits of one series, for simulations.
+/// Like [`run`], with a seed other than the series' own: for simulating many audits of one series.
 ///
 /// # Errors
-/// As [`run`].
+/// Same as [`run`].
 pub fn run_from(
     series: &Series,
     corpus: &Corpus,
@@ -145,7 +145,7 @@ pub fn run_from(
         .collect())
 }
 
-/// The candidate set of each trial, `[trials × k]`, with one seed a trial.
+/// The candidate set of each trial, `[trials × k]`, one seed per trial.
 fn candidate_sets(
     series: &Series,
     corpus: &Corpus,
@@ -198,7 +198,7 @@ fn rewrite(
     Ok(releases)
 }
 
-/// Why a release is none: its own failure, or an empty text.
+/// Why a release counts as missing: its own failure, or an empty text.
 fn failure(release: &Release) -> Option<Failure> {
     let empty = || {
         release
@@ -210,8 +210,8 @@ fn failure(release: &Release) -> Option<Failure> {
     release.failure.clone().or_else(empty)
 }
 
-/// ln P(release | candidate) of every trial's candidates, where the run asks for it; none for a trial
-/// without a release or of whose release the mechanism cannot tell.
+/// ln P(release | candidate) of every trial's candidates, if the run asks for it; empty for a trial without a release,
+/// or for whose release the mechanism does not know it.
 pub fn log_likelihoods(
     series: &Series,
     corpus: &Corpus,
@@ -243,8 +243,8 @@ pub fn log_likelihoods(
         .collect())
 }
 
-/// Refuses exact likelihoods by which a release is impossible for the very text that it was made from: a
-/// certificate would take that for a proof of ε = ∞.
+/// Refuses exact likelihoods by which a release is impossible for the very text that it was made from: a certificate
+/// would take them as a proof of ε = ∞.
 fn no_contradiction(secrets: &[usize], log_likelihoods: &[Vec<f64>]) -> Result<()> {
     let mut own = secrets.iter().zip(log_likelihoods);
     if own.any(|(secret, values)| values.get(*secret) == Some(&f64::NEG_INFINITY)) {
@@ -290,7 +290,7 @@ fn guess(
         .collect()
 }
 
-/// Sees nothing, and guesses by chance: it stands for attacks whose guesses come once all trials are there.
+/// Sees nothing and guesses at random: a placeholder for attacks that guess once all trials are made.
 pub struct Blind;
 
 impl Attack for Blind {
@@ -300,7 +300,7 @@ impl Attack for Blind {
     }
 }
 
-/// An attack's answers, one an observation.
+/// An attack's answers, one per observation.
 pub fn scores(attack: &dyn Attack, batch: &[Observation<'_>]) -> Result<Vec<Answer<Vec<f64>>>> {
     let scores = attack.score(batch)?;
     if scores.len() != batch.len() {
@@ -313,8 +313,8 @@ pub fn scores(attack: &dyn Attack, batch: &[Observation<'_>]) -> Result<Vec<Answ
     Ok(scores)
 }
 
-/// The guess that follows from an attack's scores of `k` candidates: a random one where it has none, or
-/// was shown nothing.
+/// The guess that follows from an attack's scores of `k` candidates: a random one if it has no scores, or was shown
+/// nothing.
 pub fn decide(scores: Option<Answer<Vec<f64>>>, k: usize, ties: Seed) -> Result<Guess> {
     let (scores, failure) = usable(scores, k)?;
     let (candidate, margin) = highest(&scores, ties);
@@ -325,10 +325,10 @@ pub fn decide(scores: Option<Answer<Vec<f64>>>, k: usize, ties: Seed) -> Result<
     })
 }
 
-/// The scores to decide on, all equal where the attack has none or was shown nothing, and why it has none.
+/// The scores to decide on, all equal if the attack has none or was shown nothing, and why it has none.
 ///
 /// # Errors
-/// Where there are not `k`, or one is NaN.
+/// If there are not `k` scores, or one is NaN.
 pub fn usable(scores: Option<Answer<Vec<f64>>>, k: usize) -> Result<(Vec<f64>, Option<Failure>)> {
     let (scores, failure) = match scores {
         Some(Ok(scores)) => (scores, None),
@@ -343,22 +343,21 @@ pub fn usable(scores: Option<Answer<Vec<f64>>>, k: usize) -> Result<(Vec<f64>, O
     Ok((scores, failure))
 }
 
-/// The place of the highest score and its margin; equal ones are split fairly with the trial's own
-/// stream.
+/// The index of the highest score and its margin; ties are split fairly by the trial's own stream.
 pub fn highest(scores: &[f64], ties: Seed) -> (usize, f64) {
     let best = Best::of(scores);
     (best.pick(|| ties.stream()), best.margin)
 }
 
-/// The places of the highest score.
+/// The indices of the highest score.
 pub struct Best {
     places: Vec<usize>,
-    /// What lies between it and the second best, at most the largest double; 0 where places share it.
+    /// The difference to the second best, capped at the largest double; 0 if the best is shared.
     pub margin: f64,
 }
 
 impl Best {
-    /// Of some scores.
+    /// The best of these scores.
     pub fn of(scores: &[f64]) -> Self {
         let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let places: Vec<usize> = (0..scores.len()).filter(|i| scores[*i] == best).collect();
@@ -371,13 +370,13 @@ impl Best {
         Self { places, margin }
     }
 
-    /// The only place, or a fair draw among them.
+    /// The only index, or a fair draw among several.
     pub fn pick(&self, ties: impl FnOnce() -> Stream) -> usize {
         self.only()
             .unwrap_or_else(|| self.places[ties().below(self.places.len())])
     }
 
-    /// The place, where there is one.
+    /// The index, if there is only one.
     pub fn only(&self) -> Option<usize> {
         match self.places[..] {
             [only] => Some(only),
@@ -418,7 +417,7 @@ mod tests {
             assert_eq!(failure.cause, Cause::Attack);
             assert_eq!(failure.reason, "unreadable");
             assert_eq!(guess.margin, 0.0);
-            // The same guess as of a trial that was not shown: neither depends on the attack.
+            // The same guess as for a trial that was not shown: neither depends on the attack.
             let unseen = decide(None, 2, series.role(t, Role::Ties)).unwrap();
             assert_eq!((unseen.candidate, unseen.failure), (guess.candidate, None));
             first += u32::from(guess.candidate == 0);

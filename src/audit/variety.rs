@@ -1,33 +1,33 @@
 //! How varied the candidate sets of a cell are.
 //!
 //! # Definition
-//! Of the first 2¹⁸ trials: the number of distinct sets, whatever their order; exp(−Σ p ln p) over the shares p
-//! of the sets, the number of equally frequent ones that would vary as much; the share of the sets that hold
-//! the commonest text; the share that the five commonest texts have of all candidates after the first of their
-//! set, which the sampler draws to be like it or unlike it.
+//! Over the first 2¹⁸ trials: the number of distinct sets, ignoring order; exp(−Σ p ln p) over the shares p of the
+//! sets, the number of equally frequent sets with the same entropy; the share of the sets that hold the most common
+//! text; the share that the five most common texts have among all candidates after the first of their set, which the
+//! sampler draws to be like it or unlike it.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use teda_results::Candidates;
 
-/// Trials that are looked at: their sets are kept, and memory must not grow with the number of trials.
+/// Most trials looked at: their sets are kept, and memory must not grow with the number of trials.
 const MOST: u64 = 1 << 18;
 
 /// Sets so far.
 #[derive(Default)]
 pub struct Variety {
     trials: u64,
-    /// By the hash of the sorted set: 2¹⁸ sets share one of 2⁶⁴ with a probability below 10⁻⁸.
+    /// Keyed by the hash of the sorted set: two of 2¹⁸ sets share one of 2⁶⁴ hashes with a probability below 10⁻⁸.
     sets: HashMap<u64, u64>,
-    /// Sets that hold a text.
+    /// How many sets hold a text.
     texts: HashMap<u32, u64>,
-    /// Sets that hold a text after their first place.
+    /// How many sets hold a text after their first place.
     later: HashMap<u32, u64>,
 }
 
 impl Variety {
-    /// Takes the next trial's set, in the order drawn.
+    /// Adds the next trial's set, in the order drawn.
     pub fn add(&mut self, candidates: &[u32]) {
         if self.trials == MOST {
             return;
@@ -46,7 +46,7 @@ impl Variety {
         }
     }
 
-    /// What they amount to; `None` of no trial.
+    /// The summary; `None` without trials.
     pub fn summary(&self) -> Option<Candidates> {
         if self.trials == 0 {
             return None;
@@ -73,10 +73,10 @@ impl Variety {
     }
 }
 
-/// Few texts among which five are bound to be half.
+/// With this few texts, five of them are bound to be half.
 const FEW: u64 = 10;
 
-/// What the user should know of candidates that are hardly varied, where they are.
+/// A warning, if the candidates hardly vary.
 #[must_use]
 pub fn warning(candidates: &Candidates) -> Option<String> {
     let Candidates {
@@ -92,7 +92,7 @@ pub fn warning(candidates: &Candidates) -> Option<String> {
     })
 }
 
-/// The counts, the greatest first.
+/// The counts, largest first.
 fn sorted<K>(counts: &HashMap<K, u64>) -> Vec<u64> {
     let mut counts: Vec<u64> = counts.values().copied().collect();
     counts.sort_unstable_by(|a, b| b.cmp(a));

@@ -283,7 +283,7 @@ impl Arguments {
     /// The configuration that these flags ask for; recorded releases are read within `limits`.
     ///
     /// # Errors
-    /// Usage, where recorded releases cannot be read to know how many trials they are good for.
+    /// Usage, if recorded releases cannot be read to know how many trials they are good for.
     pub fn config(&self, limits: Limits) -> Result<Config> {
         let recorded = self.releases.as_ref();
         let (mechanisms, datasets, lambdas) = match recorded {
@@ -327,16 +327,16 @@ impl Arguments {
         })
     }
 
-    /// The mechanisms, `all` spelled out.
+    /// The mechanisms, with `all` expanded.
     fn mechanisms(&self) -> Result<Vec<Source>> {
-        // A command may hold commas.
+        // A command may contain commas.
         let (commands, names): (Vec<&String>, _) =
             self.mech.iter().partition(|name| name.starts_with(EXEC));
         let names = names.into_iter().flat_map(|names| names.split(','));
         let mut all = Vec::new();
         for name in names.chain(commands.into_iter().map(String::as_str)) {
             if name == "all" {
-                // Protocols encode categories: they rewrite no texts.
+                // Protocols encode categories: they do not rewrite texts.
                 let rewriters = registry::ALL.iter().filter(|e| e.kind != Kind::Protocol);
                 all.extend(rewriters.map(|entry| Source::Registry(entry)));
             } else {
@@ -357,7 +357,7 @@ impl Arguments {
     }
 }
 
-/// The cells that would be computed, and how long that would take here.
+/// The cells that would be computed, and how long that would take on this machine.
 fn dry_run(prepared: &Prepared, trials: u64) -> Result<String> {
     let plan = &prepared.plan;
     let seconds = prepared.expected_seconds()?;
@@ -407,7 +407,7 @@ fn dry_run(prepared: &Prepared, trials: u64) -> Result<String> {
         ))
 }
 
-/// A span of time in words, to the precision that an estimate has.
+/// A duration in words, to the precision of an estimate.
 fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 1.0 => "1 s".to_owned(),

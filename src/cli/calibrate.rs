@@ -1,4 +1,4 @@
-//! `teda models calibrate`: the bounds that a model's logits are clipped to.
+//! `teda models calibrate`: measures bounds for clipping a model's logits.
 
 use std::sync::Mutex;
 
@@ -36,7 +36,7 @@ pub struct Arguments {
     access: AccessArguments,
 }
 
-/// Count, sum and sum of squares in units of 2⁻³²: whole numbers add up to the same in any order of threads.
+/// Count, sum and sum of squares in units of 2⁻³²: integers add up to the same result in any order of threads.
 #[derive(Default)]
 struct Moments {
     count: u64,
@@ -83,7 +83,7 @@ impl Arguments {
     }
 }
 
-/// The moments over all texts, and how many the model could not continue.
+/// The moments over all texts, and the number of texts that the model could not continue.
 fn measure(model: &dyn LanguageModel, texts: &[String]) -> Result<(Moments, usize)> {
     let prompt = Prompt::new("Document : {}\nParaphrase of the document :");
     let moments = Mutex::new(Moments::default());

@@ -1,4 +1,4 @@
-//! Flags that several commands have.
+//! Flags shared by several commands.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub struct DataArguments {
 }
 
 impl DataArguments {
-    /// One request a data set.
+    /// One request per data set.
     pub fn requests(&self) -> Vec<Request> {
         self.dataset
             .iter()
@@ -125,7 +125,7 @@ struct SizeArguments {
 }
 
 impl AccessArguments {
-    /// As the loader of models wants it.
+    /// The settings for the loader of models.
     pub fn access(&self, quiet: bool) -> Access {
         let told: Say = match quiet {
             true => Arc::new(|_| ()),
@@ -150,7 +150,7 @@ impl AccessArguments {
         }
     }
 
-    /// How large an input may be.
+    /// Maximum sizes of inputs.
     pub fn limits(&self) -> Limits {
         Limits {
             text: self.size.max_text_bytes,
@@ -165,12 +165,12 @@ impl ModelArguments {
         self.access.access(quiet)
     }
 
-    /// How large an input may be.
+    /// Maximum sizes of inputs.
     pub fn limits(&self) -> Limits {
         self.access.limits()
     }
 
-    /// The configuration of an audit of these mechanisms, with the defaults of everything else.
+    /// The configuration of an audit of these mechanisms, with defaults for everything else.
     pub fn config(
         &self,
         mechanisms: Vec<Source>,
@@ -211,7 +211,7 @@ impl PaceArguments {
     }
 }
 
-/// Bytes of a thread's stack: that of a process's first thread, which commands ran on before.
+/// Bytes of a thread's stack: as large as that of a process's first thread, on which commands used to run.
 const STACK: usize = 8 << 20;
 
 /// How many cores are used.
@@ -226,7 +226,7 @@ impl SpeedArguments {
     /// The threads that a command runs on.
     ///
     /// # Errors
-    /// Failed, where they cannot be started.
+    /// Failed, if they cannot be started.
     pub fn pool(&self) -> Result<ThreadPool> {
         ThreadPoolBuilder::new()
             .num_threads(self.threads.map_or(0, usize::from))

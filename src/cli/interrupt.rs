@@ -1,7 +1,7 @@
-//! What ends a command before its time: Ctrl-C, a request to terminate, a hang-up, a reader that went away.
+//! Ends a command early: Ctrl-C, a request to terminate, a hang-up, a reader that went away.
 //!
-//! While no trial is at work the process ends at once: all files are whole or not there, and a run directory can be
-//! resumed. While trials are at work the first signal sets the flag that ends an audit in order; what takes longer
+//! While no trials are running the process ends at once: all files are complete or absent, and a run directory can be
+//! resumed. While trials are running the first signal sets the flag that ends an audit in order; whatever takes longer
 //! than [`GRACE`] is given up, since its trials can be made again. The second signal ends the process at once.
 
 use std::io::Write;
@@ -16,34 +16,34 @@ use teda_core::{Error, Result, plain_lines};
 use teda_mechanisms::Children;
 use teda_results::Manifest;
 
-/// How long batches at work may take to end.
+/// How long running batches may take to end.
 const GRACE: Duration = Duration::from_millis(800);
 
 /// The status of a command that was stopped.
 const STATUS: i32 = 130;
 
-/// Signals and what they end are the process's own, of which there is one.
+/// Signals concern the whole process, so there is one instance.
 static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
 
-/// Whether the user wants the command to end, and what is to be done then.
+/// Whether the user wants the command to end, and what to do then.
 pub struct Interrupt {
     stop: AtomicBool,
     at_work: AtomicBool,
     ends: Mutex<Ends>,
 }
 
-/// What the end of the process is the end of.
+/// Everything that ends with the process.
 #[derive(Default)]
 struct Ends {
-    /// The directory of the run that is made.
+    /// The directory of the current run.
     run: Option<PathBuf>,
-    /// What the user is told.
+    /// The message for the user.
     farewell: Option<String>,
     /// Programs that answer queries.
     children: Children,
 }
 
-/// The one of this process.
+/// The instance of this process.
 pub fn interrupt() -> &'static Interrupt {
     INTERRUPT.get_or_init(|| Interrupt {
         stop: AtomicBool::new(false),
@@ -55,7 +55,7 @@ pub fn interrupt() -> &'static Interrupt {
 /// Watches for signals from now on.
 ///
 /// # Errors
-/// Failed, where they cannot be caught or no thread can be started.
+/// Failed, if they cannot be caught or no thread can be started.
 pub fn watch() -> Result<()> {
     let failed = |e: &dyn std::fmt::Display| Error::failed(format!("cannot catch signals: {e}"));
     let (signals, seen) = channel();
@@ -73,12 +73,12 @@ impl Interrupt {
         &self.stop
     }
 
-    /// Trials are at work from now on, or no longer.
+    /// Sets whether trials are running.
     pub fn set_at_work(&self, at_work: bool) {
         self.at_work.store(at_work, Ordering::SeqCst);
     }
 
-    /// The run that is made is kept here.
+    /// Sets the directory in which the current run is kept.
     pub fn keep(&self, run: &Path) {
         let resume = format!(
             "interrupted; go on with: teda audit --resume {}",
@@ -89,7 +89,7 @@ impl Interrupt {
         ends.farewell = Some(resume);
     }
 
-    /// What the user is told if the command is given up.
+    /// Sets the message for the user if the command is given up.
     pub fn set_farewell(&self, farewell: &str) {
         self.ends().farewell = Some(farewell.to_owned());
     }
@@ -99,7 +99,7 @@ impl Interrupt {
         self.ends().children.clone()
     }
 
-    /// Nobody reads what is said any more: as good as an interrupt.
+    /// Nobody reads the output any more: this counts as an interrupt.
     pub fn reader_left(&self) {
         self.stop.store(true, Ordering::SeqCst);
     }
@@ -119,13 +119,13 @@ impl Interrupt {
         self.end()
     }
 
-    /// Ends the process, whatever is at work.
+    /// Ends the process, whatever is running.
     #[expect(clippy::disallowed_methods, reason = "the command line may end")]
     fn end(&self) -> ! {
         let ends = self.ends();
         ends.children.kill();
         if let Some(run) = &ends.run {
-            // Where it cannot be written the run is as after a kill, and can be resumed all the same.
+            // If it cannot be written the run is left as after a kill, and can still be resumed.
             let _ = Manifest::interrupt(run);
         }
         tell(ends.farewell.as_deref().unwrap_or("interrupted"));
@@ -137,17 +137,12 @@ impl Interrupt {
     }
 }
 
-/// A last line on standard error. Where nobody reads it, there is nobody to be told that.
-fn tell(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", plain_lines(line));
-}
-
-/// Sends a word for each signal that asks for the end.
+/// Sends a message for each signal that asks the process to end.
 #[cfg(unix)]
 fn listen(signals: Sender<()>) -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
-    // A file beyond its limit is an error of the write that meets it, which says which file.
+    // A file beyond its size limit is an error of the write that hits it, which names the file.
     signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default())?;
     let mut wanted = vec![SIGINT, SIGTERM];
     if !is_ignored(SIGHUP) {
@@ -166,7 +161,7 @@ fn listen(signals: Sender<()>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether whoever started this process had a signal ignored, as `nohup` does: that stays so.
+/// Whether whoever started this process had a signal ignored, as `nohup` does: it stays ignored.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -178,7 +173,7 @@ fn is_ignored(signal: i32) -> bool {
 #[cfg(not(unix))]
 fn listen(signals: Sender<()>) -> std::result::Result<(), ctrlc::Error> {
     ctrlc::set_handler(move || {
-        // Without its receiver the process is at its end.
+        // Without its receiver the process is already ending.
         let _ = signals.send(());
     })
 }

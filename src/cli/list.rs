@@ -1,4 +1,4 @@
-//! `teda list`: what can be named on the command line.
+//! `teda list`: lists what can be named on the command line.
 
 use clap::{Args, ValueEnum};
 use teda_core::{Result, estimator};

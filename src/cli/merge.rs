@@ -1,4 +1,4 @@
-//! `teda merge`: the shards of one run become the run.
+//! `teda merge`: joins the shards of one run.
 
 use std::path::PathBuf;
 

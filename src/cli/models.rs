@@ -1,4 +1,4 @@
-//! `teda models`: the models that can be fetched, and those that are here.
+//! `teda models`: the models that can be fetched, and those on this machine.
 
 use clap::{Args, Subcommand};
 use indicatif::DecimalBytes;
@@ -145,7 +145,7 @@ fn list() -> Result<()> {
     print(&(lines(&overview) + &details + &own))
 }
 
-/// Where a model can come from, in the order of trying.
+/// Where a model can come from, in the order in which sources are tried.
 fn origins(card: &Card) -> String {
     let hub = if card.gated { "hub (gated)" } else { "hub" };
     match card.wheel {
@@ -173,7 +173,7 @@ fn pull(names: &[String], force: bool, quiet: bool) -> Result<()> {
     Ok(())
 }
 
-/// Every model is looked at, whatever is wrong with others.
+/// Every model is checked, whatever is wrong with others.
 fn verify(names: Vec<String>) -> Result<()> {
     let store = here()?;
     let names = if names.is_empty() {
@@ -203,7 +203,7 @@ fn verify(names: Vec<String>) -> Result<()> {
     }
 }
 
-/// One line on a model that is here and sound.
+/// One line on a model that is on this machine and intact.
 fn described(found: &Resolved) -> String {
     let bytes = found.files.iter().map(|file| file.bytes).sum();
     let files = match found.files.len() {

@@ -27,7 +27,7 @@ pub enum Format {
 /// Writes `text` to standard output. A reader that has gone away (`| head`) is no error.
 ///
 /// # Errors
-/// Failed, where it cannot be written.
+/// Failed, if it cannot be written.
 pub fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let text = match out.is_terminal() {
@@ -55,7 +55,7 @@ pub fn say(line: impl std::fmt::Display) {
 /// The cells of the run in `directory`, as they are printed.
 ///
 /// # Errors
-/// Failed, where a number cannot be written.
+/// Failed, if a number cannot be written.
 pub fn cells(format: Format, directory: &Path, cells: Vec<Cell>) -> Result<String> {
     match format {
         Format::Table => Ok(table::render(&cells)),

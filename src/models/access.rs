@@ -1,4 +1,4 @@
-//! How models, servers and programs are reached, and how much is read: what no result depends on.
+//! How models, servers and programs are reached, and how much is read: settings that no result depends on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,27 +12,27 @@ use teda_server::{Budget, LARGEST_ANSWER};
 pub struct Access {
     /// Whether the network may not be used to fetch models.
     pub offline: bool,
-    /// No progress of downloads on standard error.
+    /// Whether to show no progress of downloads on standard error.
     pub quiet: bool,
-    /// Bytes for the keys and values of language models; the tables of mechanisms get a share of as many more.
+    /// Bytes for the keys and values of language models; the tables of mechanisms get a share of this on top.
     pub memory: usize,
     /// What may be spent on servers.
     pub budget: Budget,
     /// How programs that stand for mechanisms are run.
     pub programs: Programs,
-    /// How large an input may be.
+    /// Maximum sizes of inputs.
     pub limits: Limits,
-    /// Bytes of a server's answer at most.
+    /// Most bytes in a server's answer.
     pub largest_answer: u64,
-    /// Is told what is loaded.
+    /// Receives a line whenever something is loaded.
     pub say: Say,
 }
 
-/// Takes a line for the user.
+/// Receives lines for the user.
 pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl Default for Access {
-    /// No download, two gibibytes, no limit to what servers may cost, the usual ones to what is read, and not a word.
+    /// No downloads, two gibibytes, no limit on server costs, the default limits on inputs, no messages.
     fn default() -> Self {
         Self {
             offline: true,
@@ -50,19 +50,19 @@ impl Default for Access {
     }
 }
 
-/// How programs are run; nothing here can change a result of one that keeps to the protocol.
+/// How programs are run; nothing here can change a result of a program that follows the protocol.
 #[derive(Debug, Clone)]
 pub struct Programs {
-    /// Processes of a command at once; one a thread where none is said.
+    /// Concurrent processes of a command; one per thread by default.
     pub processes: Option<usize>,
     /// How long a process may be silent.
     pub timeout: Duration,
-    /// Where processes are known while they run, for whoever has to end this one at once.
+    /// Keeps track of processes while they run, for a caller that has to end this process at once.
     pub children: Children,
 }
 
 impl Default for Programs {
-    /// A process a thread, and ten minutes.
+    /// One process per thread, and a timeout of ten minutes.
     fn default() -> Self {
         Self {
             processes: None,
@@ -73,7 +73,7 @@ impl Default for Programs {
 }
 
 impl Access {
-    /// As the store of models wants it.
+    /// The options for the store of models.
     pub(super) fn store(&self) -> teda_hub::Options {
         teda_hub::Options {
             offline: self.offline,

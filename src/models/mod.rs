@@ -22,10 +22,10 @@ use teda_server::{Http, Usage};
 pub use self::access::{Access, Programs, Say};
 use self::spec::{By, Spec, Target};
 
-/// The source of a model that the program which calls this library brings.
+/// The source of a model that the calling program supplies.
 pub const OF_THE_PROGRAM: &str = "the program that made the run";
 
-/// The models that an audit names, and what for.
+/// The models that an audit names, and what they are for.
 #[derive(Debug, Clone)]
 pub struct Wanted {
     /// The sentence encoder.
@@ -34,13 +34,13 @@ pub struct Wanted {
     pub llm: String,
     /// The judge.
     pub judge: String,
-    /// The mechanisms that rewrite with a model, and with what kind of it.
+    /// The mechanisms that rewrite with a model, and the kind of model each needs.
     pub rewriters: Vec<(String, Rewriter)>,
     /// Whether an attack judges with a language model.
     pub judges: bool,
 }
 
-/// Of the memory for language models, the part that the tables of mechanisms may take besides.
+/// The tables of mechanisms may take one part in this many of the memory for language models, in addition to it.
 const SHARE_OF_TABLES: usize = 4;
 
 /// The models of a run, chosen by name.
@@ -49,35 +49,35 @@ pub struct Models {
     pub encoder: Arc<dyn Encoder>,
     /// The public token map of word-level mechanisms.
     pub tokens: Arc<dyn TokenMap>,
-    /// The black-box rewriter, where a mechanism of the run needs one.
+    /// The black-box rewriter, if a mechanism of the run needs one.
     generator: Option<Loaded>,
-    /// The language model that rewrites, where a mechanism of the run needs one.
+    /// The language model that rewrites, if a mechanism of the run needs one.
     language: Option<Loaded>,
-    /// The adversary's language model, where an attack of the run needs one.
+    /// The adversary's language model, if an attack of the run needs one.
     pub judge: Option<Judge>,
-    /// What the manifest says of them.
+    /// The manifest's records of them.
     pub records: Vec<ModelRecord>,
     servers: Vec<Arc<Http>>,
-    /// The language models so far, so that none is loaded twice.
+    /// The language models loaded so far, so that none is loaded twice.
     loaded: Vec<(Spec, Loaded)>,
     /// The rewriter in the binary, once it is loaded.
     rewriter: Option<Arc<LocalModel>>,
-    /// What the tables of all mechanisms may take.
+    /// The memory for the tables of all mechanisms.
     memory: Memory,
     programs: Programs,
     limits: Limits,
-    /// Whether it was said that others can write where models and answers are kept.
+    /// Whether the user was warned that others can write to where models and answers are kept.
     warned: bool,
 }
 
 /// A language model by what it can do.
 #[derive(Clone)]
 enum Loaded {
-    /// Fills gaps: rewrites in its own way and follows no instructions.
+    /// Fills gaps: rewrites in its own way and does not follow instructions.
     Infill(Arc<Infill>),
-    /// Shows its logits.
+    /// Exposes its logits.
     Local(Arc<LocalModel>),
-    /// Shows its words.
+    /// Exposes only its text.
     Server(Arc<Http>),
 }
 
@@ -97,7 +97,7 @@ impl Loaded {
         }
     }
 
-    /// This model as a judge, in the way asked for or its own.
+    /// This model as a judge, in the way asked for or its default one.
     fn judge(self, by: Option<By>) -> Result<Judge> {
         Ok(match (self, by) {
             (Self::Infill(_), _) => return Err(only_infills()),
@@ -118,8 +118,8 @@ impl Models {
     /// Loads what mechanisms and attacks need.
     ///
     /// # Errors
-    /// Usage, for an unknown name or option, or a model that cannot serve what is asked of it; failed,
-    /// where one cannot be obtained or loaded.
+    /// Usage, for an unknown name or option, or a model that cannot do what is asked of it; failed, if one cannot be
+    /// obtained or loaded.
     pub fn load(wanted: &Wanted, access: &Access) -> Result<Self> {
         let tokens = Arc::new(builtin::encoder()?);
         let mut models = Self {
@@ -139,14 +139,14 @@ impl Models {
         };
         models.load_encoder(&Spec::parse("--encoder", &wanted.encoder)?, access)?;
         let spec = Spec::parse("--llm", &wanted.llm)?;
-        // A wrong name is a mistake even where nothing would use it.
+        // A wrong name is an error even if nothing would use it.
         spec.check_name()?;
         models.load_rewriters(&spec, &wanted.rewriters, access)?;
         models.load_judge(wanted, &spec, access)?;
         Ok(models)
     }
 
-    /// What the mechanisms rewrite with: the one model that `spec` names, or those in the binary.
+    /// Loads what the mechanisms rewrite with: the model that `spec` names, or those in the binary.
     fn load_rewriters(
         &mut self,
         spec: &Spec,
@@ -166,7 +166,7 @@ impl Models {
         if any([Rewriter::Generator, Rewriter::Any]) {
             self.generator = Some(self.load_language_model(spec, true, access)?);
         } else {
-            // The rewriter has no options, and one without effect is a mistake.
+            // The rewriter has no options, and an option without effect is an error.
             spec.takes(&[])?;
         }
         let speaks = needs.iter().any(|(_, need)| *need != Rewriter::Generator);
@@ -176,7 +176,7 @@ impl Models {
         Ok(())
     }
 
-    /// Has attacks and candidate sampling go by an encoder of the program that calls this library.
+    /// Makes attacks and candidate sampling use an encoder of the calling program.
     pub fn use_encoder(&mut self, encoder: Arc<dyn Encoder>) {
         self.encoder = encoder;
         self.records.push(ModelRecord {
@@ -186,7 +186,7 @@ impl Models {
         });
     }
 
-    /// Adds files to the manifest's, each once: two models share a tokenizer.
+    /// Adds files to the manifest's records, each once: two models may share a tokenizer.
     fn record(&mut self, files: Vec<ModelRecord>) {
         for file in files {
             if !self.records.contains(&file) {
@@ -245,8 +245,8 @@ impl Models {
         Ok(())
     }
 
-    /// The language model that `spec` names: the one that is there already, where it was named before.
-    /// `infills` says whether one that only fills gaps will do.
+    /// The language model that `spec` names, reused if it was loaded before. `infills` says whether a model that only
+    /// fills gaps is acceptable.
     fn load_language_model(
         &mut self,
         spec: &Spec,
@@ -290,7 +290,7 @@ impl Models {
         Ok(loaded)
     }
 
-    /// A model's files, from the store, recorded for the manifest.
+    /// Opens a model's files from the store, and records them for the manifest.
     fn open(&mut self, name: &str, access: &Access) -> Result<(Checkpoint, Resolved)> {
         let store = Store::open(access.store())?;
         let resolved = store.resolve(name)?;
@@ -306,7 +306,7 @@ impl Models {
         Ok((checkpoint, resolved))
     }
 
-    /// Answers are kept beside the models.
+    /// Options for servers; answers are kept beside the models.
     fn server_options(&mut self, access: &Access) -> Result<teda_server::Options> {
         let store = Store::open(access.store())?;
         let cache = store.directory().parent();
@@ -321,14 +321,14 @@ impl Models {
         })
     }
 
-    /// Says once that others can write into a directory that is trusted, where they can.
+    /// Warns once if others can write into a directory that is trusted.
     fn warn(&mut self, directory: &Path, access: &Access) {
         if !self.warned {
             self.warned = shared::said(directory, &*access.say);
         }
     }
 
-    /// What mechanisms are built from, on a data set of these distinct texts.
+    /// What mechanisms are built from, for a data set with these distinct texts.
     #[must_use]
     pub fn context(&self, texts: Arc<[String]>) -> Context {
         Context {
@@ -348,7 +348,7 @@ impl Models {
         &self.programs
     }
 
-    /// How large an input may be.
+    /// Maximum sizes of inputs.
     #[must_use]
     pub fn limits(&self) -> Limits {
         self.limits
@@ -360,7 +360,7 @@ impl Models {
         self.servers.is_empty()
     }
 
-    /// What was spent on servers, one entry a server.
+    /// What was spent on servers, one entry per server.
     #[must_use]
     pub fn usage(&self) -> Vec<(String, Usage)> {
         self.servers
@@ -373,7 +373,7 @@ impl Models {
 /// The language model that `name` names in the store, or `builtin`.
 ///
 /// # Errors
-/// Those of the store and of opening the files.
+/// Any error from the store or from opening the files.
 pub fn language_model(name: &str, chat: bool, access: &Access) -> Result<LocalModel> {
     if name == "builtin" {
         return builtin::rewriter(access.memory);
@@ -388,7 +388,7 @@ pub fn language_model(name: &str, chat: bool, access: &Access) -> Result<LocalMo
     LocalModel::load(Checkpoint::open(name, &resolved.path)?, options)
 }
 
-/// Whether what was loaded can do what the mechanisms need.
+/// Checks that what was loaded can do what the mechanisms need.
 fn check(spec: &Spec, loaded: &Loaded, needs: &[(String, Rewriter)]) -> Result<()> {
     for (mechanism, need) in needs {
         let (served, what) = match need {
@@ -404,7 +404,7 @@ fn check(spec: &Spec, loaded: &Loaded, needs: &[(String, Rewriter)]) -> Result<(
         };
         if !served {
             return Err(Error::usage(format!(
-                "'{mechanism}' needs {what}, and --llm {spec} is none. Take --llm builtin, or for example --llm smollm2-135m (`teda models pull smollm2-135m` fetches it, `teda models list` shows others)"
+                "'{mechanism}' needs {what}, which --llm {spec} is not. Take --llm builtin, or for example --llm smollm2-135m (`teda models pull smollm2-135m` fetches it, `teda models list` shows others)"
             )));
         }
     }

@@ -1,11 +1,11 @@
-//! Directories that others can write into: what teda trusts there, they could have put there.
+//! Directories that others can write into: they could have planted what teda trusts there.
 
 use std::path::Path;
 
 use teda_core::plain;
 
-/// Says it where others than its owner can write into a directory; whether there was anything to say. One that is yet to
-/// be made will be its owner's.
+/// Warns if others than its owner can write into a directory. Returns whether there was a warning. A directory that
+/// does not exist yet will belong to its owner.
 pub fn said(directory: &Path, say: &dyn Fn(&str)) -> bool {
     let shared = is_shared(directory);
     if shared {
@@ -17,8 +17,8 @@ pub fn said(directory: &Path, say: &dyn Fn(&str)) -> bool {
     shared
 }
 
-/// Whether others than the owner of a directory may write into it. A group of the same number as its owner is taken for
-/// the owner's own, as most systems set users up.
+/// Whether others than the owner of a directory may write into it. A group with the same number as the owner counts as
+/// the owner's own, as most systems set users up this way.
 #[cfg(unix)]
 fn is_shared(directory: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -31,7 +31,7 @@ fn is_shared(directory: &Path) -> bool {
     })
 }
 
-/// Other systems do not say it in this way.
+/// Other systems express permissions differently.
 #[cfg(not(unix))]
 fn is_shared(_: &Path) -> bool {
     false

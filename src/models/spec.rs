@@ -1,4 +1,4 @@
-//! What `--encoder`, `--llm` and `--judge` say: `builtin`, a name of the store, or a server's address, with options
+//! Parses `--encoder`, `--llm` and `--judge`: `builtin`, a name of the store, or a server's address, with options
 //! after a colon.
 
 use std::fmt;
@@ -9,11 +9,11 @@ use teda_models::builtin;
 /// Where a model is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// As a judge, the model that rewrites where that is not in the binary; else in the binary.
+    /// For a judge, the model that rewrites unless that is the one in the binary; otherwise the one in the binary.
     Automatic,
     /// In the binary.
     Builtin,
-    /// In the store, or on the way there: a short name, a repository of the hub, a path.
+    /// In the store, or yet to be fetched: a short name, a repository of the hub, a path.
     Stored(String),
     /// On a server, with the address's own options.
     Server(String),
@@ -22,13 +22,13 @@ pub enum Target {
 /// How a language model judges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    /// How likely it finds the release, given each candidate.
+    /// By how likely it finds the release, given each candidate.
     Likelihood,
-    /// Asked which candidate it was.
+    /// By being asked which candidate it was.
     Prompt,
 }
 
-/// A model and how it is to be run.
+/// A model and how to run it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spec {
     flag: &'static str,
@@ -39,10 +39,10 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Reads `text`, the value of `flag`.
+    /// Parses `text`, the value of `flag`.
     ///
     /// # Errors
-    /// Usage, where nothing is named or an option is not KEY=VALUE.
+    /// Usage, if no model is named or an option is not KEY=VALUE.
     pub fn parse(flag: &'static str, text: &str) -> Result<Self> {
         let new = |target, options| Self {
             flag,
@@ -65,7 +65,7 @@ impl Spec {
             .map(|option| {
                 let (key, value) = option.split_once('=').ok_or_else(|| {
                     Error::usage(format!(
-                        "{flag} {text}: '{option}' is no option: write KEY=VALUE after the colon"
+                        "{flag} {text}: '{option}' is not an option: write KEY=VALUE after the colon"
                     ))
                 })?;
                 Ok((key.to_owned(), value.to_owned()))
@@ -79,12 +79,12 @@ impl Spec {
         Ok(new(target, options))
     }
 
-    /// Reads `text`, the value of `--judge`: a model that can judge, and how it is to, where `by=` says it.
+    /// Parses `text`, the value of `--judge`: a model that can judge, and how to judge if `by=` says so.
     ///
     /// # Errors
-    /// Usage, for what [`Spec::parse`] refuses, or an unknown way to judge or option.
+    /// Usage, for anything that [`Spec::parse`] refuses, or an unknown way to judge or option.
     pub fn parse_judge(text: &str) -> Result<(Self, Option<By>)> {
-        // The options of a server are the address's own: only this one follows it.
+        // The other options of a server belong to its address: only this one follows it.
         let (model, after) = match text.rsplit_once(":by=") {
             Some((address, by)) if teda_server::is_url(address) => (address, Some(by.to_owned())),
             _ => (text, None),
@@ -114,13 +114,13 @@ impl Spec {
         matches!(self.target, Target::Builtin | Target::Automatic)
     }
 
-    /// Whether this names the model that `other` names, run in the same way.
+    /// Whether this names the same model as `other`, run in the same way.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         self.target == other.target && self.options == other.options
     }
 
-    /// Checks that the name could be a model's.
+    /// Checks that the name is a valid model name.
     ///
     /// # Errors
     /// Usage, for an unknown short name or a path that is not a model.
@@ -132,10 +132,10 @@ impl Spec {
         }
     }
 
-    /// Checks that no option but these is given.
+    /// Checks that no other options than these are given.
     ///
     /// # Errors
-    /// Usage, naming the first that is not known.
+    /// Usage, naming the first unknown option.
     pub fn takes(&self, known: &[&str]) -> Result<()> {
         let Some((key, _)) = self
             .options
@@ -146,7 +146,7 @@ impl Spec {
         };
         if known.is_empty() {
             return Err(Error::usage(format!(
-                "{} {}: '{key}' is no option: this model takes none",
+                "{} {}: unknown option '{key}': this model takes no options",
                 self.flag, self.text
             )));
         }

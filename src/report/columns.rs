@@ -1,9 +1,9 @@
-//! Text in columns, without frames: it survives a log file, a diff and a narrow terminal.
+//! Text in columns, without frames: readable in a log file, a diff and a narrow terminal.
 
 use comfy_table::{Table, presets};
 use teda_core::plain;
 
-/// An empty table under a header.
+/// An empty table with a header.
 #[must_use]
 pub fn table<const N: usize>(header: [&str; N]) -> Table {
     let mut table = Table::new();
@@ -11,7 +11,7 @@ pub fn table<const N: usize>(header: [&str; N]) -> Table {
     table
 }
 
-/// The table's lines without trailing blanks, ended by a line feed. Nothing in them steers a terminal.
+/// The table's lines without trailing blanks, each ended by a line feed. Control characters are escaped.
 #[must_use]
 pub fn lines(table: &Table) -> String {
     table.lines().fold(String::new(), |text, line| {

@@ -1,4 +1,4 @@
-//! From the cells of one or several runs to one picture.
+//! Draws the cells of one or several runs as one picture.
 
 use std::path::Path;
 
@@ -10,14 +10,14 @@ use teda_results::Cell;
 use crate::report::explanation;
 use teda_plot::{Options, Point, Series, draw};
 
-/// Share of failed trials above which a picture points at them.
+/// Share of failed trials above which a picture points them out.
 const FAILED: f64 = 0.01;
 
 /// Draws all cells into `curve.svg` and `curve.png` in `directory`: one line for each mechanism, data set,
 /// attack, neighbours, k and λ.
 ///
 /// # Errors
-/// Failed, where a file cannot be written.
+/// Failed, if a file cannot be written.
 pub fn write(directory: &Path, cells: &[Cell]) -> Result<()> {
     let Some(first) = cells.first() else {
         return Ok(());
@@ -54,7 +54,7 @@ pub fn write(directory: &Path, cells: &[Cell]) -> Result<()> {
     )
 }
 
-/// Something that tells one line from another.
+/// A property that tells one line from another.
 type Aspect = fn(&Cell) -> String;
 
 const ASPECTS: [Aspect; 6] = [
@@ -66,7 +66,7 @@ const ASPECTS: [Aspect; 6] = [
     |cell| format!("λ = {}", cell.lambda),
 ];
 
-/// What a mechanism's claim may hang on, beside its ε.
+/// What a mechanism's claim may depend on, besides its ε.
 const CLAIMING: [Aspect; 2] = [dataset, neighbours];
 
 fn mechanism(cell: &Cell) -> String {
@@ -81,7 +81,7 @@ fn neighbours(cell: &Cell) -> String {
     format!("{} neighbours", cell.neighbours)
 }
 
-/// What the legend calls a cell's line: the mechanism, and what differs between lines.
+/// The label of a cell's line in the legend: the mechanism, and what differs between lines.
 fn label(cell: &Cell, differing: &[Aspect]) -> String {
     let mut parts: Vec<String> = differing.iter().map(|aspect| aspect(cell)).collect();
     if !parts.contains(&cell.mechanism) {
@@ -90,7 +90,7 @@ fn label(cell: &Cell, differing: &[Aspect]) -> String {
     parts.join(", ")
 }
 
-/// Whether a mechanism claims more than one thing at one ε.
+/// Whether a mechanism makes more than one claim at one ε.
 fn claims_vary(cells: &[Cell]) -> bool {
     let same = |a: &Cell, b: &Cell| a.mechanism == b.mechanism && a.epsilon == b.epsilon;
     let mut firsts: Vec<&Cell> = Vec::new();
@@ -105,7 +105,7 @@ fn claims_vary(cells: &[Cell]) -> bool {
         })
 }
 
-/// What the legend calls whoever makes a cell's claim: the mechanism, and where.
+/// The label in the legend for whoever makes a cell's claim: the mechanism, and where.
 fn claimant(cell: &Cell, differing: &[Aspect]) -> String {
     let place: Vec<String> = differing.iter().map(|aspect| aspect(cell)).collect();
     match place.is_empty() {
@@ -114,14 +114,14 @@ fn claimant(cell: &Cell, differing: &[Aspect]) -> String {
     }
 }
 
-/// The point of a cell. Its upper end is what the attack's success rate can be at most at the same
-/// tail; it bounds this attack, not the mechanism.
+/// The point of a cell. Its upper end is the greatest ε that the attack's success rate allows at the same tail; it
+/// bounds this attack, not the mechanism.
 fn point(cell: &Cell) -> Result<Point> {
     let tail = Level::new(cell.alpha)?.tail();
     let rate = binomial::upper_limit(cell.hits, cell.trials, tail);
     let upper = ((f64::from(cell.k) - 1.0) * rate.p / rate.q).ln().max(0.0);
     let verdict = cell.verdict;
-    // A claim at a larger δ than the audit's says nothing of the bound; its verdict says so.
+    // A claim at a larger δ than the audit's says nothing about the bound; its verdict says so.
     let claim = cell.claimed_epsilon.filter(|_| verdict != Verdict::NoClaim);
     Ok(Point {
         nominal: cell.epsilon,
@@ -134,16 +134,16 @@ fn point(cell: &Cell) -> Result<Point> {
     })
 }
 
-/// What the caption says of a cell: its verdict, and what an attack goes by that learned.
+/// The caption for a cell: its verdict, and what its attack goes by if it learned.
 fn said(cell: &Cell) -> impl Iterator<Item = String> {
     let signs = explanation::signs(cell, SIGNS);
     std::iter::once(explanation::with_verdict(cell)).chain(signs)
 }
 
-/// Signs in the caption.
+/// Number of signs in the caption.
 const SIGNS: usize = 3;
 
-/// Title, subtitle and units: what is the same in all cells is said once.
+/// Title, subtitle and units: what all cells share is stated once.
 fn options(cells: &[Cell]) -> Options {
     let first = &cells[0];
     let common = |aspect: fn(&Cell) -> String| {
@@ -196,7 +196,7 @@ fn options(cells: &[Cell]) -> Options {
 mod tests {
     use super::*;
 
-    /// A cell of 1000 trials, by what a picture goes by.
+    /// A cell of 1000 trials, with the fields that a picture uses.
     fn cell(dataset: &str, claim: Option<f64>, failed: u64, verdict: &str) -> Cell {
         let cell = serde_json::json!({
             "dataset": dataset, "mechanism": "em", "epsilon": 2.0, "epsilon_unit": "text",
@@ -222,7 +222,7 @@ mod tests {
         let other = picture(&[snips.clone(), cell("novels", Some(3.0), 0, "consistent")]);
         assert!(other.contains("claim of em (snips) = nominal ε"));
         assert!(other.contains("claim of em (novels) = 3"));
-        // A claim at a larger δ than the audit's is none, as its verdict says.
+        // A claim at a larger δ than the audit's does not count, as its verdict says.
         let none = picture(&[cell("snips", Some(2.0), 0, "no-claim")]);
         assert!(!none.contains("\nclaim") && none.contains("no claim between such texts"));
     }

@@ -1,4 +1,4 @@
-//! What a verdict says, for people who are not statisticians.
+//! What a verdict means, for people who are not statisticians.
 
 use teda_core::estimator::{self, Assurance};
 use teda_core::stats::binomial;
@@ -8,8 +8,8 @@ use teda_results::Cell;
 use crate::report::mechanism::name;
 use crate::report::warnings;
 
-/// One sentence on a cell: what was shown, at which confidence, and how it compares with the claim.
-/// What failed too often to be overlooked stands at its end.
+/// One sentence on a cell: what was shown, at which confidence, and how it compares with the claim. Failures too
+/// frequent to ignore are at its end.
 #[must_use]
 pub fn of(cell: &Cell) -> String {
     [vec![verdict_of(cell)], warnings::of(cell)]
@@ -71,7 +71,7 @@ fn verdict_of(cell: &Cell) -> String {
     }
 }
 
-/// The texts that a leak is between: the witness's own, where there is one.
+/// The texts that a leak is between: those of the witness, if there is one.
 fn between(cell: &Cell) -> String {
     let texts: Vec<String> = cell.witness_texts.iter().map(|text| quoted(text)).collect();
     match (&texts[..], cell.neighbours) {
@@ -82,7 +82,7 @@ fn between(cell: &Cell) -> String {
     }
 }
 
-/// The beginning of a text in quotes, on one line and without anything that could steer a terminal.
+/// The beginning of a text in quotes, on one line and without control characters.
 fn quoted(text: &str) -> String {
     const CHARACTERS: usize = 60;
     let mut beginning: String = text.chars().take(CHARACTERS).collect();
@@ -92,7 +92,7 @@ fn quoted(text: &str) -> String {
     format!("{beginning:?}")
 }
 
-/// How sure a bound is, by its estimator.
+/// How sure a bound is, according to its estimator.
 fn assurance(cell: &Cell) -> String {
     let percent = confidence(cell.alpha);
     match assurance_of(cell) {
@@ -108,7 +108,7 @@ fn assurance(cell: &Cell) -> String {
     }
 }
 
-/// What the cell's estimator assures; a confidence, where its name is of another version.
+/// The assurance of the cell's estimator; a confidence if its name is from another version.
 fn assurance_of(cell: &Cell) -> Assurance {
     estimator::named(&cell.estimator).map_or(Assurance::Confidence, |e| e.assurance)
 }
@@ -119,16 +119,15 @@ pub fn with_verdict(cell: &Cell) -> String {
     format!("{}: {}.", cell.verdict, cell.explanation)
 }
 
-/// The level of a cell's confidence in per cent, as it was meant: 1 − 0.01 is 0.99 only after
-/// rounding.
+/// The level of a cell's confidence in per cent, as intended: 1 − 0.01 is 0.99 only after rounding.
 #[must_use]
 pub fn confidence(alpha: f64) -> String {
     let text = format!("{:.4}", 100.0 * (1.0 - alpha));
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Of each mechanism and verdict, the cell that shows most, in the order of the cells: as it is after the choice
-/// among all cells of the mechanism was paid for, each bound at α over their number.
+/// For each mechanism and verdict, the cell that shows most, in the order of the cells. Each bound is at α divided by
+/// the number of the mechanism's cells, which pays for the choice among them.
 #[must_use]
 pub fn telling(cells: &[Cell]) -> Vec<Cell> {
     let mut telling: Vec<Cell> = Vec::new();
@@ -144,13 +143,13 @@ pub fn telling(cells: &[Cell]) -> Vec<Cell> {
     telling
 }
 
-/// What makes one cell more telling than another: its bound, else that it is below chance, else, as they come, the
-/// larger ε: where nothing was found, it says most.
+/// What makes one cell more telling than another: its bound; failing that, being below chance. Otherwise, in the order
+/// they come, the larger ε counts: where nothing was found, it says most.
 fn shows(cell: &Cell) -> (f64, bool) {
     (cell.empirical_epsilon, cell.below_chance)
 }
 
-/// A cell with the bound, the verdict and the sentence that hold although it was chosen among others.
+/// A cell with the bound, the verdict and the sentence that hold even though it was chosen among others.
 fn paid(cell: &Cell) -> Cell {
     let claim = cell.claimed_epsilon;
     let epsilon = cell.chosen_epsilon.unwrap_or(cell.empirical_epsilon);
@@ -161,7 +160,7 @@ fn paid(cell: &Cell) -> Cell {
         below_chance: cell.below_chance && upper.p < 1.0 / f64::from(cell.k),
         ..cell.clone()
     };
-    // What the level changes is whether a violation is one.
+    // The level decides whether a violation is one.
     if cell.verdict == Verdict::Violation && claim.is_some_and(|claim| epsilon <= claim) {
         paid.verdict = Verdict::Consistent;
     }
@@ -180,7 +179,7 @@ pub fn signs(cell: &Cell, most: usize) -> Option<String> {
     (!signs.is_empty()).then(|| format!("{} goes by: {}.", cell.attack, signs.join("; ")))
 }
 
-/// At most four significant digits, rounded down: a bound is never said to be more than it is.
+/// At most four significant digits, rounded down: a bound is never reported as larger than it is.
 fn number(value: f64) -> String {
     if value.is_infinite() {
         return "∞".to_owned();

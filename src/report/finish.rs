@@ -1,4 +1,4 @@
-//! What is written once all trials are there: rows, guesses of attacks that learn, cells, result and curves.
+//! Writes the results once all trials are made: rows, guesses of attacks that learn, cells, result and curves.
 
 use std::path::{Path, PathBuf};
 
@@ -18,11 +18,11 @@ pub const RESULT: &str = "result.json";
 /// The cells as a table for spreadsheets.
 const CELLS: &str = "cells.csv";
 
-/// Turns the journal, if rows were kept, into `trials.parquet`, has attacks learn, judges the cells and writes them
-/// with their curves. In a part of a run, attacks that learn wait for the whole.
+/// Turns the journal, if rows were kept, into `trials.parquet`, runs the attacks that learn, judges the cells and
+/// writes them with their curves. In a part of a run, attacks that learn wait for the whole.
 ///
 /// # Errors
-/// Failed, where a file cannot be written; the journal is kept until its rows are stored.
+/// Failed, if a file cannot be written; the journal is kept until its rows are stored.
 pub fn write(made: Made) -> Result<(PathBuf, Vec<Cell>)> {
     let Made {
         directory,
@@ -60,10 +60,10 @@ pub fn write(made: Made) -> Result<(PathBuf, Vec<Cell>)> {
     Ok((directory.to_owned(), cells))
 }
 
-/// Has attacks learn from the rows of a run that is kept in memory, and judges its cells.
+/// Runs the attacks that learn on the rows of a run that is kept in memory, and judges its cells.
 ///
 /// # Errors
-/// Where an attack fails.
+/// If an attack fails.
 pub fn in_memory(made: InMemory) -> Result<Vec<Cell>> {
     let InMemory {
         mut cells,
@@ -87,7 +87,7 @@ fn known(counts: Vec<Count>, seconds: Vec<Option<f64>>) -> Vec<Known> {
     counts.into_iter().zip(seconds).map(Some).collect()
 }
 
-/// The cells that have counts: in a part of a run, not those of attacks that learn.
+/// The cells that have counts: in a part of a run, all but those of attacks that learn.
 fn with_plans(cells: &[CellPlan], counted: Vec<Known>, is_part: bool) -> Vec<Counted> {
     let both = cells.iter().zip(counted);
     both.filter(|(plan, _)| !(is_part && plan.is_deferred()))
@@ -103,7 +103,7 @@ fn with_plans(cells: &[CellPlan], counted: Vec<Known>, is_part: bool) -> Vec<Cou
         .collect()
 }
 
-/// Has the attacks that learn judge the rows; their guesses go to `sink`.
+/// Runs the attacks that learn on the rows; their guesses go to `sink`.
 fn learn(
     cells: &mut [CellPlan],
     made: Trials,
@@ -152,17 +152,17 @@ fn context_of<'a>(contexts: &'a [Context], plan: &CellPlan) -> Result<&'a Contex
     context.ok_or_else(|| Error::failed("the manifest does not say which texts it is about"))
 }
 
-/// The attacks of cells that are stored by their names.
+/// The attacks of cells, which are stored by name.
 ///
 /// # Errors
-/// Usage, for a name that no attack has here.
+/// Usage, for a name that no attack has in this program.
 pub fn attacks_of(cells: &[CellPlan]) -> Result<Vec<Choice>> {
     let attacks = cells.iter().map(|cell| Choice::parse(&cell.attack));
     attacks.collect()
 }
 
-/// The cell that has the rows of a cell's series: the first whose attack guesses with the trials, else the first of
-/// all.
+/// The cell that has the rows of a cell's series: the first whose attack guesses while trials are made, or the first
+/// of all if there is none.
 #[must_use]
 pub fn rows_of(cells: &[CellPlan], cell: usize) -> usize {
     let series = cells[cell].series;
@@ -175,7 +175,7 @@ pub fn rows_of(cells: &[CellPlan], cell: usize) -> usize {
 /// Writes the cells as JSON, CSV and pictures.
 ///
 /// # Errors
-/// Failed, where a file cannot be written.
+/// Failed, if a file cannot be written.
 pub fn write_cells(directory: &Path, cells: &[Cell]) -> Result<()> {
     let shown = Some(directory.display().to_string());
     Document::new(shown, cells.to_vec()).write(&directory.join(RESULT))?;

@@ -1,4 +1,4 @@
-//! A finished run as its directory holds it.
+//! A finished run, as stored in its directory.
 
 use std::path::{Path, PathBuf};
 
@@ -19,16 +19,16 @@ use crate::report::witness::Texts;
 pub struct FinishedRun {
     /// Its directory.
     pub directory: PathBuf,
-    /// What it was asked to do, and what came of it.
+    /// What it was asked to do, and its results.
     pub manifest: Manifest,
-    /// The configuration in it.
+    /// The configuration in the manifest.
     pub config: Config,
 }
 
 /// Opens the complete run in `directory`.
 ///
 /// # Errors
-/// Usage, if there is none or it is not complete; failed, if its rows are not those that it wrote.
+/// Usage, if there is no run or it is not complete; failed, if its rows are not those that the run wrote.
 pub fn open(directory: &Path) -> Result<FinishedRun> {
     let mut manifest = Manifest::load(directory)?;
     if manifest.status != Status::Complete {
@@ -39,7 +39,7 @@ pub fn open(directory: &Path) -> Result<FinishedRun> {
         )));
     }
     let config = Config::of_run(&manifest, directory)?;
-    // In runs that are older than attacks by series, all series have the same ones.
+    // In runs made before attacks could differ by series, all series have the same ones.
     for (place, cell) in manifest.cells.iter_mut().enumerate() {
         let series = place / config.attacks.named().len().max(1);
         cell.series.get_or_insert(series as u32);
@@ -58,7 +58,7 @@ pub fn open(directory: &Path) -> Result<FinishedRun> {
     })
 }
 
-/// Refuses cells that are not of this configuration.
+/// Refuses cells that do not match this configuration.
 fn fits(config: &Config, cells: &[CellPlan]) -> Result<()> {
     let names = config.names();
     for (place, cell) in cells.iter().enumerate() {
@@ -92,10 +92,10 @@ fn fits(config: &Config, cells: &[CellPlan]) -> Result<()> {
 }
 
 impl FinishedRun {
-    /// Has the rows judged by another estimator than the run's.
+    /// Judges the rows by another estimator than the run's.
     ///
     /// # Errors
-    /// Usage, where its bound would not hold for these rows.
+    /// Usage, if its bound would not hold for these rows.
     pub fn judge_by(&mut self, estimator: EstimatorChoice) -> Result<()> {
         let until = self.config.until;
         if let EstimatorChoice::Named(estimator) = estimator
@@ -121,13 +121,13 @@ impl FinishedRun {
         Ok(())
     }
 
-    /// The texts that candidates are numbers of.
+    /// The texts that candidates are indices of.
     #[must_use]
     pub fn texts(&self) -> Texts<'_> {
         Texts::Stored(&self.directory, &self.manifest)
     }
 
-    /// Refuses a run that kept no rows to be counted anew.
+    /// Refuses a run that kept no rows to count again.
     ///
     /// # Errors
     /// Usage.
@@ -141,15 +141,15 @@ impl FinishedRun {
         )))
     }
 
-    /// The cells' results as the run itself has them, counted anew from its rows.
+    /// The cells' results as the run itself has them, recounted from its rows.
     ///
     /// # Errors
-    /// As [`Self::judge`].
+    /// Same as [`Self::judge`].
     pub fn judge_as_it_was(&self) -> Result<Vec<Cell>> {
         self.judge(&counting::choices(&self.manifest.cells))
     }
 
-    /// The cells' results, counted anew from the rows; as they were, where the run kept none. `choices` says of each
+    /// The cells' results, recounted from the rows, or as stored if the run kept no rows. `choices` gives for each
     /// cell among how many of its mechanism it is shown.
     ///
     /// # Errors
@@ -157,7 +157,7 @@ impl FinishedRun {
     pub fn judge(&self, choices: &[u64]) -> Result<Vec<Cell>> {
         if self.config.keep == Keep::Counts {
             let path = self.directory.join(finish::RESULT);
-            // Older runs kept no digest of them.
+            // Older runs did not store this digest.
             if let Some(known) = &self.manifest.cells_sha256
                 && Document::cells_sha256(&path)? != *known
             {
@@ -172,7 +172,7 @@ impl FinishedRun {
         judge(&counted, self.texts())
     }
 
-    /// The cells, counted anew from the rows; in a part of a run, attacks that learn have no guesses yet.
+    /// The cells, recounted from the rows; in a part of a run, attacks that learn have no guesses yet.
     ///
     /// # Errors
     /// Failed, if rows cannot be read or do not fit the manifest.
@@ -190,7 +190,7 @@ impl FinishedRun {
         };
         for row in trials::rows(&self.directory)? {
             let row = row?;
-            // Where only attacks that learn judge, the first one's rows hold the trials and guesses by chance.
+            // If only attacks that learn judge, the first one's rows hold the trials and random guesses.
             if !is_deferred(&row) {
                 add(row)?;
             }
@@ -210,12 +210,12 @@ impl FinishedRun {
         Ok(known.map(counted).collect())
     }
 
-    /// Whether a cell's attack waits for the whole run, of which this is a part.
+    /// Whether a cell's attack waits for the whole run, because this is only a part of it.
     fn waits(&self, cell: &CellPlan) -> bool {
         self.manifest.shard.is_some() && cell.is_deferred()
     }
 
-    /// What each cell took, as the run's result says (rows do not hold it); one entry a cell.
+    /// The seconds that each cell took, from the run's result (rows do not hold them); one entry per cell.
     pub fn seconds(&self) -> Vec<Option<f64>> {
         let document = Document::read(&self.directory.join(finish::RESULT));
         let mut known = document

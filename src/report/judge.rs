@@ -1,4 +1,4 @@
-//! From a planned cell and its counts to a line of the result.
+//! Turns a planned cell and its counts into a line of the result.
 
 use teda_core::estimator::Level;
 use teda_core::stats::binomial;
@@ -10,11 +10,11 @@ use crate::audit::stopping::ANYTIME;
 use crate::report::explanation;
 use crate::report::witness::{self, Texts, Witness};
 
-/// The results of counted cells. Texts are read only where a cell quotes some. Results depend on what a run stores
-/// alone, so that it can be judged again at any time.
+/// The results of counted cells. Texts are read only if a cell quotes some. Results depend only on what a run stores,
+/// so that it can be judged again at any time.
 ///
 /// # Errors
-/// Usage, for a level that a plan should not hold; failed, where the run's texts cannot be read.
+/// Usage, for a level that a valid plan cannot hold; failed, if the run's texts cannot be read.
 pub fn judge(cells: &[Counted], texts: Texts<'_>) -> Result<Vec<Cell>> {
     let witnesses = witness::find(cells, texts)?;
     let cells = cells.iter().zip(witnesses);
@@ -67,19 +67,19 @@ fn judge_cell(counted: &Counted, witness: Option<Witness>) -> Result<Cell> {
         witness_texts: witness.map(|witness| witness.texts).unwrap_or_default(),
         explanation: String::new(),
         trained: plan.trained,
-        // After a number of trials that was not fixed, the tail of the binomial says nothing.
+        // If the number of trials was not fixed in advance, the tail of the binomial says nothing.
         below_chance: plan.estimator != ANYTIME
             && binomial::upper_limit(matrix.hits(), trials, level.tail()).p
                 < 1.0 / f64::from(plan.k),
         choices: count.choices,
         chosen_epsilon: Some(count.chosen_epsilon()),
         signs: plan.signs.clone(),
-        // A hunt ends with one set on purpose.
+        // A hunt ends with one set by design.
         candidates: (plan.explored == 0)
             .then(|| count.variety.summary())
             .flatten(),
     };
-    // By itself a cell was chosen among none.
+    // On its own, a cell was not chosen among several.
     let alone = Cell {
         choices: 1,
         ..cell.clone()
@@ -88,8 +88,8 @@ fn judge_cell(counted: &Counted, witness: Option<Witness>) -> Result<Cell> {
     Ok(cell)
 }
 
-/// Trials of which the attack said nothing. That a mechanism made no release is an answer only for an attack that
-/// is shown it: one that learns.
+/// Trials for which the attack gave no answer. A missing release of the mechanism is information only for an attack
+/// that is shown it: one that learns.
 fn missing(plan: &CellPlan, matrix: &ConfusionMatrix) -> u64 {
     let by = |cause| matrix.failed_by(cause);
     let unseen = match plan.is_deferred() {

@@ -1,4 +1,4 @@
-//! What sentences call a mechanism.
+//! How sentences refer to a mechanism.
 
 use teda_core::{Unit, plain};
 use teda_results::Cell;

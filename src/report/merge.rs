@@ -1,4 +1,4 @@
-//! Shards into the run that one process would have made: the same rows in the same order.
+//! Merges shards into the run that one process would have made: the same rows in the same order.
 
 use std::iter::Peekable;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::report::rejudge::contexts;
 /// Merges the shards in `runs` into a new run directory.
 ///
 /// # Errors
-/// Usage, if the runs are not all the shards of one run; failed, where files cannot be read or
+/// Usage, if the runs are not all the shards of one run; failed, if files cannot be read or
 /// written.
 pub fn merge(
     runs: &[PathBuf],
@@ -48,7 +48,7 @@ pub fn merge(
         .iter()
         .map(|shard| Ok(trials::rows(&shard.directory)?.peekable()))
         .collect::<Result<Vec<_>>>()?;
-    // A series' cells stand side by side, and its rows follow each other shard by shard.
+    // A series' cells are adjacent, and its rows follow each other shard by shard.
     for cells in manifest.cells.chunk_by(|a, b| a.series == b.series) {
         let first = offset;
         offset += cells.len();
@@ -70,7 +70,7 @@ pub fn merge(
     }
     journal.flush()?;
     let seconds = total_seconds(&shards, counts.len());
-    // Only what learns judges anew.
+    // Only attacks that learn judge again.
     let contexts = match manifest.cells.iter().any(|cell| cell.is_deferred()) {
         true => contexts(&shards[0], access)?,
         false => Vec::new(),
@@ -88,7 +88,7 @@ pub fn merge(
     })
 }
 
-/// The next row of a stream if it belongs to one of `cells`.
+/// The next row of a stream, if it belongs to one of `cells`.
 fn next_of(
     stream: &mut Peekable<Box<dyn Iterator<Item = Result<Row>>>>,
     cells: std::ops::Range<usize>,
@@ -101,7 +101,7 @@ fn next_of(
         .transpose()
 }
 
-/// The shards from the first to the last, all there, each once, and all of one run.
+/// The shards in order, checked to be complete, without repeats, and all of one run.
 fn in_order(runs: &[PathBuf]) -> Result<Vec<FinishedRun>> {
     let mut shards = runs
         .iter()
@@ -136,7 +136,7 @@ fn in_order(runs: &[PathBuf]) -> Result<Vec<FinishedRun>> {
     Ok(shards)
 }
 
-/// Names the shards that are not there.
+/// Names the missing shards.
 fn refuse_missing(shards: &[FinishedRun]) -> Result<()> {
     let there: Vec<(u32, u32)> = shards.iter().filter_map(|s| s.manifest.shard).collect();
     let Some((_, parts)) = there.first().copied() else {
@@ -161,7 +161,7 @@ fn refuse_missing(shards: &[FinishedRun]) -> Result<()> {
     )))
 }
 
-/// Seconds of each cell over all shards; none where one shard's are not known.
+/// The seconds of each cell over all shards; `None` if they are not known for one shard.
 fn total_seconds(shards: &[FinishedRun], cells: usize) -> Vec<Option<f64>> {
     let known: Vec<Vec<Option<f64>>> = shards.iter().map(FinishedRun::seconds).collect();
     (0..cells)

@@ -1,4 +1,4 @@
-//! From counted trials to verdicts, sentences, tables and curves, from what is stored alone.
+//! From counted trials to verdicts, sentences, tables and curves, using only stored data.
 
 pub mod columns;
 mod curves;

@@ -1,8 +1,8 @@
-//! Attacks that a report puts to a stored run, and what they are built from there.
+//! Attacks that a report applies to a stored run, and what they are built from there.
 //!
-//! Rows hold what was released and texts.parquet what it was released from: most attacks need no more. One that
-//! judges with a language model loads it; one that needs likelihoods takes those of the rows, or builds the
-//! mechanism again.
+//! Rows hold what was released and texts.parquet what it was released from: most attacks need nothing else. An attack
+//! that judges with a language model loads it; one that needs likelihoods takes those of the rows, or rebuilds the
+//! mechanism.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::report::judge::judge;
 
 /// A cell of a report.
 pub struct Asked {
-    /// What it is.
+    /// Its plan.
     pub plan: CellPlan,
     guesses: Guesses,
     /// The cell of the stored run that has its rows.
@@ -37,12 +37,12 @@ pub struct Asked {
 enum Guesses {
     /// Those of this cell of the stored run.
     Stored(usize),
-    /// Those that this attack makes now.
+    /// Those that this attack now makes.
     Now(Choice),
 }
 
 impl Asked {
-    /// The attack that judges the rows now, if any does.
+    /// The attack that now judges the rows, if any.
     #[must_use]
     pub fn new_attack(&self) -> Option<&Choice> {
         match &self.guesses {
@@ -59,14 +59,14 @@ impl Asked {
     }
 }
 
-/// What a report asks of a stored run beside its own cells.
+/// What a report asks of a stored run in addition to its own cells.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// The attacks, the run's own where none are named.
+    /// The attacks; the run's own if none are named.
     pub attacks: Option<Attacks>,
-    /// The judge of the attack `llm`, if another than the run's.
+    /// The judge of the attack `llm`, if different from the run's.
     pub judge: Option<String>,
-    /// The estimator of cells that the run has not, if another than what fits.
+    /// The estimator of cells that the run does not have, if not the one that fits.
     pub estimator: Option<EstimatorChoice>,
 }
 
@@ -74,7 +74,7 @@ impl Request {
     /// The cells of a report on `stored`.
     ///
     /// # Errors
-    /// Usage, for attacks that cannot judge what is stored, with the reason.
+    /// Usage, for attacks that cannot judge the stored rows, with the reason.
     pub fn cells(&self, stored: &FinishedRun) -> Result<Vec<Asked>> {
         let cells = &stored.manifest.cells;
         let own = |place: usize| Asked {
@@ -142,11 +142,11 @@ impl Request {
         })
     }
 
-    /// The results of `asked` cells of `stored`, which become the cells from `first` on of a report; guesses that are
-    /// made for it go to `sink`.
+    /// The results of `asked` cells of `stored`, which become the report's cells from `first` on; guesses made for the
+    /// report go to `sink`.
     ///
     /// # Errors
-    /// Failed, where rows, texts or models are not what they were, or an attack fails.
+    /// Failed, if rows, texts or models have changed, or an attack fails.
     pub fn judge(
         &self,
         stored: &FinishedRun,
@@ -202,8 +202,8 @@ impl Request {
     }
 }
 
-/// The attacks asked for, `auto` spelled out: what an audit has by default, and the white-box attack that
-/// the run had.
+/// The attacks asked for, with `auto` expanded: the default attacks of an audit, and the white-box attack if the run
+/// had it.
 fn spelled_out(attacks: &Attacks, stored: &FinishedRun, places: &[usize]) -> Result<Vec<Choice>> {
     if let Attacks::Named(attacks) = attacks {
         return Ok(attacks.clone());
@@ -230,7 +230,7 @@ fn refuse_unstored(stored: &FinishedRun) -> Result<()> {
         return Ok(());
     }
     Err(Error::usage(format!(
-        "{}: how many trials this run made depends on what its own attacks guessed (--until {}), so no other attack can be put to them",
+        "{}: how many trials this run made depends on what its own attacks guessed (--until {}), so no other attack can be applied to them",
         stored.directory.display(),
         stored.config.until
     )))
@@ -239,7 +239,7 @@ fn refuse_unstored(stored: &FinishedRun) -> Result<()> {
 /// What attacks on a stored run are built from.
 struct Ground {
     contexts: Vec<Context>,
-    /// The run's mechanisms, where an attack asks them how likely a release is.
+    /// The run's mechanisms, if an attack asks them how likely a release is.
     prepared: Option<Prepared>,
 }
 
@@ -259,7 +259,7 @@ impl Ground {
         let is_own = |record: &&ModelRecord| record.source == OF_THE_PROGRAM;
         if let Some(own) = stored.manifest.models.iter().find(is_own) {
             return Err(Error::usage(format!(
-                "{}: the {} of this run is of the program that made it: that program alone can put other attacks to it",
+                "{}: the {} of this run is part of the program that made it: only that program can apply other attacks to it",
                 stored.directory.display(),
                 own.name
             )));
@@ -307,18 +307,18 @@ impl Ground {
     }
 }
 
-/// What the attacks of a stored run that learn are built from.
+/// What the learning attacks of a stored run are built from.
 ///
 /// # Errors
-/// Failed, where the texts or the encoder are not those of the run, or the encoder fails.
+/// Failed, if the texts or the encoder are not those of the run, or the encoder fails.
 pub fn contexts(stored: &FinishedRun, access: &Access) -> Result<Vec<Context>> {
     contexts_of(stored, &stored.config, access)
 }
 
-/// What the attacks of `config` on each list of a stored run's texts are built from. No mechanism is.
+/// What the attacks of `config` on each list of a stored run's texts are built from. Builds no mechanism.
 ///
 /// # Errors
-/// Failed, where the texts or the encoder are not those of the run, or the encoder fails.
+/// Failed, if the texts or the encoder are not those of the run, or the encoder fails.
 fn contexts_of(stored: &FinishedRun, config: &Config, access: &Access) -> Result<Vec<Context>> {
     let judge = config.judge.clone();
     let wanted = Wanted {
@@ -327,7 +327,7 @@ fn contexts_of(stored: &FinishedRun, config: &Config, access: &Access) -> Result
     };
     let models = Models::load(&wanted, access)?;
     let known = |record| stored.manifest.models.contains(record);
-    // The judge may be another one than the run's; the encoder may not.
+    // The judge may differ from the run's; the encoder may not.
     if models.judge.is_none()
         && let Some(other) = models.records.iter().find(|record| !known(record))
     {
@@ -351,8 +351,7 @@ fn contexts_of(stored: &FinishedRun, config: &Config, access: &Access) -> Result
         .collect()
 }
 
-/// The lists of texts that candidates are numbers of. Runs that are older than texts.parquet have them in their data
-/// sets alone.
+/// The lists of texts that candidates are indices of. Runs older than texts.parquet have them only in their data sets.
 fn lists(stored: &FinishedRun, limits: Limits) -> Result<Vec<Arc<[String]>>> {
     if stored.manifest.texts_sha256.is_some() {
         return stored.texts().read();
@@ -382,7 +381,7 @@ fn changed(stored: &FinishedRun, name: &str) -> Error {
     ))
 }
 
-/// Refuses a plan on other data than the run's.
+/// Refuses a plan on data other than the run's.
 fn same_data(manifest: &Manifest, prepared: &Prepared, stored: &FinishedRun) -> Result<()> {
     let now = prepared
         .plan

@@ -8,7 +8,7 @@ use crate::report::columns::{lines, table};
 use crate::report::explanation;
 use crate::report::mechanism::name;
 
-/// One line a cell, and what the columns mean. The same bytes for the same cells.
+/// One line per cell, and what the columns mean. The same cells give the same bytes.
 #[must_use]
 pub fn render(cells: &[Cell]) -> String {
     let mut table = table([
@@ -52,7 +52,7 @@ pub fn render(cells: &[Cell]) -> String {
     lines(&table) + &plain_lines(&said)
 }
 
-/// The failures that have no column: on the way, and those of runs that did not record whose they were.
+/// The failures that have no column: losses on the way, and failures of runs that did not record the cause.
 fn other_failures(cells: &[Cell]) -> String {
     let mut notes = String::new();
     for cell in cells {
@@ -85,7 +85,7 @@ fn other_failures(cells: &[Cell]) -> String {
     }
 }
 
-/// What the verdicts say: of each mechanism and verdict, the cell that shows most, with what its attack learned.
+/// What the verdicts mean: for each mechanism and verdict, the cell that shows most, with what its attack learned.
 fn sentences(cells: &[Cell]) -> String {
     let mut text = "\n".to_owned();
     for cell in &explanation::telling(cells) {
@@ -97,7 +97,7 @@ fn sentences(cells: &[Cell]) -> String {
     text
 }
 
-/// Signs that are shown of an attack that learned.
+/// Most signs shown for an attack that learned.
 const SIGNS: usize = 10;
 
 fn legend(cells: &[Cell]) -> String {

@@ -5,10 +5,10 @@ use teda_results::Cell;
 
 use crate::report::mechanism::name;
 
-/// The share of a cell's trials from which on failures are worth a warning.
+/// The share of a cell's trials above which failures are worth a warning.
 const NOTICEABLE: f64 = 0.01;
 
-/// What failed in more than 1 % of a cell's trials, in words; nothing where no cause did.
+/// What failed in more than 1 % of a cell's trials, in words; `None` if no cause did.
 #[must_use]
 pub fn of(cell: &Cell) -> Vec<String> {
     let noticed = |cause| {
@@ -38,7 +38,7 @@ pub fn of(cell: &Cell) -> Vec<String> {
     Cause::ALL.into_iter().filter_map(noticed).collect()
 }
 
-/// A line for every cell of which [`of`] has something to say.
+/// A line for every cell for which [`of`] has a warning.
 #[must_use]
 pub fn lines(cells: &[Cell]) -> Vec<String> {
     let line = |cell: &Cell| {

@@ -1,4 +1,4 @@
-//! The candidate texts that show a bound, where single ones do.
+//! The candidate texts that show a bound, if particular texts do.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,19 +8,19 @@ use teda_results::{Manifest, texts};
 
 use crate::audit::counting::Counted;
 
-/// Where the texts that candidates are numbers of are, list by list.
+/// Where the texts that candidates are indices of are found, list by list.
 pub enum Texts<'a> {
     /// In the directory of a run, if it kept them.
     Stored(&'a Path, &'a Manifest),
-    /// Here.
+    /// In memory.
     Here(Vec<Arc<[String]>>),
 }
 
 impl Texts<'_> {
-    /// All of them; none of a run that kept none.
+    /// Reads all of them; empty for a run that kept no texts.
     ///
     /// # Errors
-    /// Failed, where they cannot be read or are not those of the run.
+    /// Failed, if they cannot be read or are not those of the run.
     pub fn read(self) -> Result<Vec<Arc<[String]>>> {
         match self {
             Self::Here(lists) => Ok(lists),
@@ -47,14 +47,14 @@ impl Texts<'_> {
 
 /// The witness of a cell.
 pub struct Witness {
-    /// Numbers of the texts, as the rows have them.
+    /// Indices of the texts, as in the rows.
     numbers: Vec<u32>,
-    /// What they say, in the same order; empty for a run that kept no texts.
+    /// The texts, in the same order; empty for a run that kept no texts.
     pub texts: Vec<String>,
 }
 
 impl Witness {
-    /// The numbers with `+` between them.
+    /// The indices with `+` between them.
     #[must_use]
     pub fn numbers(&self) -> String {
         let numbers: Vec<String> = self.numbers.iter().map(u32::to_string).collect();
@@ -62,10 +62,10 @@ impl Witness {
     }
 }
 
-/// The witness of each cell, with its texts as the run kept them.
+/// The witness of each cell, with its texts if the run kept them.
 ///
 /// # Errors
-/// Failed, where the texts cannot be read or are not those of the run.
+/// Failed, if the texts cannot be read or are not those of the run.
 pub fn find(cells: &[Counted], texts: Texts<'_>) -> Result<Vec<Option<Witness>>> {
     let numbers: Vec<Option<Vec<u32>>> = cells
         .iter()
@@ -74,7 +74,7 @@ pub fn find(cells: &[Counted], texts: Texts<'_>) -> Result<Vec<Option<Witness>>>
             _ => cell.count.hunted.clone(),
         })
         .collect();
-    // All texts of a run may be many: they are read where they are needed.
+    // A run may have very many texts: they are read only if needed.
     let misfit = texts.misfit();
     let lists = match numbers.iter().any(Option::is_some) {
         true => texts.read()?,
@@ -93,7 +93,7 @@ pub fn find(cells: &[Counted], texts: Texts<'_>) -> Result<Vec<Option<Witness>>>
     cells.iter().zip(numbers).map(witness).collect()
 }
 
-/// The texts of a list that have these numbers.
+/// The texts of a list with these indices.
 fn said(lists: &[Arc<[String]>], list: u32, numbers: &[u32]) -> Option<Vec<String>> {
     let list = lists.get(list as usize)?;
     let text = |number: &u32| list.get(*number as usize).cloned();

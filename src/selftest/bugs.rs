@@ -1,4 +1,4 @@
-//! What is wrong on purpose, and must be seen to be.
+//! Bugs planted on purpose, which the checks must detect.
 
 use rayon::prelude::*;
 use teda_core::estimator::{Design, Level, named, teda};
@@ -9,16 +9,16 @@ use super::{Check, Size, Subject, bound};
 use crate::audit::simulation::Simulation;
 use crate::audit::trial::Trial;
 
-/// Audits of a bug: it shows in most of them.
+/// Audits per bug: it shows in most of them.
 const AUDITS: u64 = 300;
 const ALPHA: f64 = 0.05;
-/// Cells of a mechanism among which one is named.
+/// Cells of a mechanism from which one is chosen.
 const CELLS: u64 = 10;
 
-/// The checks.
+/// The checks on planted bugs.
 ///
 /// # Errors
-/// Where a mechanism cannot be built or fails.
+/// If a mechanism cannot be built or fails.
 pub fn planted(size: Size, root: Seed) -> Result<Vec<Check>> {
     let krr = Subject::new("krr", 2, 1.0, 0.0, 1.0)?;
     let broken = Subject::new("krr-half-noise", 2, 1.0, 0.0, 2.0)?;
@@ -130,7 +130,7 @@ fn peeked(trials: &[Trial]) -> Result<f64> {
     Ok(greatest)
 }
 
-/// The largest bound of ten parts of the trials, each at the whole level.
+/// The largest bound of ten parts of the trials, each at the full level.
 fn luckiest_part(trials: &[Trial]) -> Result<f64> {
     let level = Level::new(ALPHA)?;
     let part = trials.len().div_ceil(10).max(1);

@@ -1,14 +1,14 @@
-//! What the estimators do on mechanisms whose ε is known, counted.
+//! Checks, by counting, what the estimators do on mechanisms whose ε is known.
 //!
 //! # Definition
-//! *Coverage*: over many audits of a mechanism of known ε, a bound at level α may exceed it in a share
-//! of α/2 of them. The check's p-value is P[Bin(audits, α/2) ≥ exceedances], exactly; below 10⁻⁴ it has
-//! failed. *Planted bugs*: a mechanism, an attack or a use of statistics that is wrong on purpose must be
-//! seen: its p-value must be below 10⁻⁴.
+//! *Coverage*: over many audits of a mechanism of known ε, a bound at level α may exceed it in a share of α/2 of them.
+//! The check's p-value is P[Bin(audits, α/2) ≥ exceedances], exactly; the check fails if it is below 10⁻⁴. *Planted
+//! bugs*: a mechanism, an attack or a use of statistics that is wrong on purpose must be detected: its p-value must be
+//! below 10⁻⁴.
 //!
 //! # Guarantee
-//! A correct check fails with probability 10⁻⁴ at most, over seeds; the seed is fixed, so a check that
-//! passes here passes everywhere.
+//! A correct check fails with probability at most 10⁻⁴, over seeds; the seed is fixed, so a check that passes here
+//! passes everywhere.
 
 mod bugs;
 mod subject;
@@ -28,12 +28,12 @@ const ALARM: f64 = 1e-4;
 /// The levels that are checked.
 const ALPHAS: [f64; 2] = [0.05, 0.01];
 
-/// How much is done.
+/// How much to run.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
-    /// Audits of every mechanism.
+    /// Audits per mechanism.
     pub audits: u64,
-    /// Trials of an audit.
+    /// Trials per audit.
     pub trials: u64,
 }
 
@@ -50,14 +50,14 @@ impl Size {
     };
 }
 
-/// How a check came out.
+/// The outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// As it should.
+    /// As it should be.
     Passed,
-    /// Not so.
+    /// Not as it should be.
     Failed,
-    /// Not a promise: shown and not judged.
+    /// Not a guarantee: shown but not judged.
     Shown,
 }
 
@@ -65,15 +65,15 @@ pub enum Outcome {
 pub struct Check {
     /// What is checked.
     pub what: String,
-    /// Audits.
+    /// Number of audits.
     pub audits: u64,
-    /// Of them, those with a bound above the truth.
+    /// How many of them have a bound above the truth.
     pub exceeded: u64,
-    /// The share that may.
+    /// The share that is allowed.
     pub allowed: f64,
     /// P[Bin(audits, allowed) ≥ exceeded].
     pub p: f64,
-    /// How it came out.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
@@ -97,7 +97,7 @@ impl Check {
         }
     }
 
-    /// A bug that must be seen.
+    /// A bug that must be detected.
     fn planted(what: &str, audits: u64, exceeded: u64, allowed: f64) -> Self {
         let mut check = Self::new(format!("planted: {what}"), audits, exceeded, allowed);
         check.outcome = match check.outcome {
@@ -111,7 +111,7 @@ impl Check {
 /// All checks.
 ///
 /// # Errors
-/// Where a mechanism cannot be built or fails.
+/// If a mechanism cannot be built or fails.
 pub fn run(size: Size) -> Result<Vec<Check>> {
     let root = Seed::root(2026).named("selftest");
     let mut checks = Vec::new();
@@ -128,7 +128,7 @@ pub fn run(size: Size) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// The checks of every estimator that speaks of a subject.
+/// The checks of every estimator that applies to a subject.
 fn coverage(subject: &Subject, size: Size, root: Seed) -> Result<Vec<Check>> {
     let mut cases: Vec<(&Estimator, Design)> = Vec::new();
     for estimator in ALL {
@@ -168,7 +168,7 @@ fn coverage(subject: &Subject, size: Size, root: Seed) -> Result<Vec<Check>> {
             let alpha = design.level.alpha();
             let what = format!("{} on {}, α = {alpha}", estimator.name, subject.name);
             let mut check = Check::new(what, size.audits, exceeded, alpha / 2.0);
-            // A credible bound promises nothing in repetition.
+            // A credible bound guarantees nothing under repetition.
             if estimator.name == "joint-beta" {
                 check.outcome = Outcome::Shown;
             }
@@ -177,10 +177,10 @@ fn coverage(subject: &Subject, size: Size, root: Seed) -> Result<Vec<Check>> {
         .collect())
 }
 
-/// What an estimator makes of an audit.
+/// An estimator's bound for an audit.
 ///
 /// # Errors
-/// Failed, for a trial that cannot be.
+/// Failed, for an impossible trial.
 pub fn bound(estimator: &Estimator, design: Design, trials: &[Trial]) -> Result<f64> {
     let mut evidence = (estimator.begin)(design);
     for trial in trials {

@@ -1,4 +1,4 @@
-//! Mechanisms of known ε, audited over and over with the best attack there is.
+//! Mechanisms of known ε, audited many times with the best possible attack.
 
 use teda_core::{Query, Result, Role, Seed};
 
@@ -7,14 +7,14 @@ use crate::audit::simulation::Simulation;
 use crate::audit::trial::Trial;
 use crate::builder::Audit;
 
-/// A mechanism over a few categories, two of which are told apart in each trial.
+/// A mechanism over a few categories; each trial tells two of them apart.
 pub struct Subject {
-    /// What the table calls it.
+    /// Its name in the table.
     pub name: String,
     prepared: Prepared,
-    /// What it claims.
+    /// The claimed ε.
     pub claim: f64,
-    /// δ of the claim, at which it is audited.
+    /// The δ of the claim, at which it is audited.
     pub delta: f64,
     /// The true ε at that δ.
     pub truth: f64,
@@ -24,7 +24,7 @@ impl Subject {
     /// The mechanism `name` of the registry over `categories` at `claim`, whose true ε is `truth`.
     ///
     /// # Errors
-    /// Where it cannot be built.
+    /// If it cannot be built.
     pub fn new(name: &str, categories: usize, claim: f64, delta: f64, truth: f64) -> Result<Self> {
         let mut audit = Audit::of(name)
             .dataset(&format!("categories:{categories}"))
@@ -57,17 +57,17 @@ impl Subject {
     /// Audits of it: pairs and secrets uniform, guesses by the likelihood ratio, ties split.
     ///
     /// # Errors
-    /// Where the attack cannot be built.
+    /// If the attack cannot be built.
     pub fn simulation(&self) -> Result<Simulation<'_>> {
         self.prepared.simulation()
     }
 }
 
-/// What an attack guesses that tosses the mechanism's own coins: the candidate that they turn into the
-/// release. A planted bug.
+/// The guess of an attack that tosses the mechanism's own coins: the candidate that they turn into the release. A
+/// planted bug.
 ///
 /// # Errors
-/// Where the mechanism fails.
+/// If the mechanism fails.
 pub fn guesses_with_its_coins(
     simulation: &Simulation<'_>,
     trials: &[Trial],

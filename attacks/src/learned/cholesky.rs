@@ -6,8 +6,8 @@ use ndarray::Array2;
 pub(super) struct Cholesky(Array2<f64>);
 
 impl Cholesky {
-    /// The factor of `hessian` + `penalty` on its diagonal. Where rounding leaves no positive pivot, the penalty's
-    /// own part stands for it: the matrix has no smaller eigenvalue.
+    /// The factor of `hessian` with `penalty` added to its diagonal. Where rounding leaves no positive pivot, the
+    /// penalty alone is used: the matrix has no smaller eigenvalue.
     pub(super) fn of(mut hessian: Array2<f64>, penalty: f64) -> Self {
         let n = hessian.nrows();
         for i in 0..n {

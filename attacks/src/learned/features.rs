@@ -14,7 +14,7 @@ use super::{lengths, letters, style, wording};
 use crate::entry::Context;
 use crate::text::Rarity;
 
-/// What comparisons are made by.
+/// What comparisons are based on.
 pub(super) struct Features {
     texts: Arc<[String]>,
     vectors: Arc<Array2<f32>>,
@@ -22,11 +22,11 @@ pub(super) struct Features {
     tokens: Arc<dyn TokenMap>,
     rarity: Rarity,
     meaning: Meaning,
-    /// By text; each made when it is first a candidate.
+    /// Indexed by text; each computed when the text is first a candidate.
     profiles: Vec<OnceLock<Box<Profile>>>,
-    /// What the numbers say, in their order.
+    /// The meanings of the numbers, in order.
     names: Vec<Name>,
-    /// How many of them compare with a release; the others stand for there being none.
+    /// How many of them compare with a release; the others are for a missing release.
     compared: usize,
 }
 
@@ -53,7 +53,7 @@ impl Features {
         features
     }
 
-    /// What each number of a candidate says.
+    /// The meaning of each number of a candidate.
     pub(super) fn names(&self) -> &[Name] {
         &self.names
     }
@@ -61,7 +61,7 @@ impl Features {
     /// The numbers of every observation's candidates, `[observations][k × width]`.
     ///
     /// # Errors
-    /// Where the encoder fails.
+    /// If the encoder fails.
     pub(super) fn of(&self, batch: &[Observation<'_>]) -> Result<Vec<Vec<f32>>> {
         let releases: Vec<&str> = batch.iter().map(|seen| seen.release).collect();
         let encoded = self.encoder.encode(&releases)?;
@@ -116,13 +116,13 @@ impl Features {
     }
 }
 
-/// What a candidate is like, where there is no release: a mechanism may fail on some texts more often.
+/// Describes a candidate if there is no release: a mechanism may fail on some texts more often than on others.
 fn alone(candidate: &Profile, sheet: &mut Sheet) {
     lengths::alone(candidate, sheet);
     style::alone(&candidate.style, sheet);
 }
 
-/// Whether a release is none.
+/// Whether a release counts as missing.
 pub(super) fn is_none(release: &str) -> bool {
     release.trim().is_empty()
 }

@@ -1,24 +1,24 @@
-//! Folds: which examples something was counted on.
+//! Folds: which examples were used for counting.
 
 /// Number of folds.
 pub(super) const FOLDS: usize = 5;
 
-/// The fold of an example by its place.
+/// The fold of an example, by its index.
 pub(super) fn fold(example: usize) -> usize {
     example % FOLDS
 }
 
-/// Folds that are left out.
+/// The folds that are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Without(usize);
 
 impl Without {
     /// How many sets of folds there are.
     pub(super) const ALL: usize = 1 << FOLDS;
-    /// None is left out.
+    /// No fold is left out.
     pub(super) const NOTHING: Self = Self(0);
 
-    /// This fold, too.
+    /// Leaves out this fold, too.
     pub(super) fn and(self, fold: usize) -> Self {
         Self(self.0 | 1 << fold)
     }
@@ -28,7 +28,7 @@ impl Without {
         self.0
     }
 
-    /// All that are ever asked for: of none, one or two folds.
+    /// All sets that are ever asked for: those with zero, one or two folds.
     pub(super) fn used() -> impl Iterator<Item = Self> {
         (0..Self::ALL).filter(|set| set.count_ones() <= 2).map(Self)
     }

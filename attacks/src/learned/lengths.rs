@@ -4,10 +4,10 @@ use super::profile::Profile;
 use super::sheet::Sheet;
 
 const MEASURES: [&str; 3] = ["words", "word pieces", "characters"];
-/// A length beyond counts as this.
+/// Longer lengths count as this.
 const MOST: f64 = 2_000.0;
 
-/// Candidate and release side by side.
+/// Compares candidate and release.
 pub(super) fn compare(c: &Profile, r: &Profile, sheet: &mut Sheet) {
     for (place, what) in MEASURES.into_iter().enumerate() {
         let (c, r) = (c.lengths[place], r.lengths[place]);
@@ -38,7 +38,7 @@ pub(super) fn compare(c: &Profile, r: &Profile, sheet: &mut Sheet) {
     }
 }
 
-/// How long a candidate is, where there is no release to compare it with.
+/// Describes the length of a candidate if there is no release to compare it with.
 pub(super) fn alone(c: &Profile, sheet: &mut Sheet) {
     for (place, what) in MEASURES.into_iter().enumerate() {
         let log = c.lengths[place].ln_1p();

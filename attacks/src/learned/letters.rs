@@ -1,13 +1,13 @@
-//! What candidate and release share letter by letter.
+//! What candidate and release share, letter by letter.
 
 use super::profile::Profile;
 use super::sheet::Sheet;
 use super::wording::{longest_common, ratio};
 
-/// Characters of a text that are searched for common runs, at most: the work is this squared.
+/// Most characters of a text that are searched for common runs: the work is this squared.
 const RUN: usize = 192;
 
-/// Candidate and release side by side.
+/// Compares candidate and release.
 pub(super) fn compare(c: (&Profile, &str), r: (&Profile, &str), sheet: &mut Sheet) {
     let ((c, c_text), (r, r_text)) = (c, r);
     let (c_inner, r_inner) = (c_text.trim(), r_text.trim());
@@ -81,7 +81,7 @@ pub(super) fn compare(c: (&Profile, &str), r: (&Profile, &str), sheet: &mut Shee
     );
 }
 
-/// Characters that two rows begin with.
+/// Number of characters that both sequences begin with.
 fn same(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>) -> f64 {
     a.zip(b).take_while(|(a, b)| a == b).count() as f64
 }

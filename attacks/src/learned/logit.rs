@@ -2,13 +2,13 @@
 //!
 //! # Definition
 //! w minimises Σ_examples −ln P(secret) + ½ λ |w|². Only differences of rows within an example count, so rows are
-//! centred in their example (of two, the difference alone is kept). The problem is strictly convex for λ > 0: separable
-//! examples have a finite solution, too.
+//! centred within their example (with two rows, only the difference is kept). The problem is strictly convex for λ >
+//! 0: even separable examples have a finite solution.
 //!
 //! # How it is solved
-//! By Newton's method with halved steps. The Hessian is taken anew only where the last step shrank the gradient too
-//! little, and over evenly spaced examples where there are very many; the gradient is always exact. Sums run over
-//! fixed chunks, added up in their order, so that the result is the same for any number of threads.
+//! By Newton's method with step halving. The Hessian is recomputed only if the last step reduced the gradient too
+//! little, and over evenly spaced examples if there are very many; the gradient is always exact. Sums run over fixed
+//! chunks, added up in order, so that the result is the same for any number of threads.
 //!
 //! # Source
 //! McFadden, "Conditional logit analysis of qualitative choice behavior" (1974).
@@ -19,23 +19,22 @@ use rayon::prelude::*;
 
 use super::cholesky::Cholesky;
 
-/// Examples of one task.
+/// Examples per task.
 const CHUNK: usize = 1024;
-/// Rows that a Hessian is taken over, at most.
+/// Most rows that a Hessian is computed over.
 const MOST_HESSIAN_ROWS: usize = 40_000;
-/// Newton steps of one fit, at most.
+/// Most Newton steps per fit.
 const STEPS: usize = 60;
-/// The gradient's norm per unit of √(examples + λ) at which a fit ends: far below
-/// what chance makes of it.
+/// The gradient's norm per unit of √(examples + λ) at which a fit ends: far below its random variation.
 const FLAT: f64 = 3e-4;
 
-/// Examples to fit, `k` choices each, `width` numbers a choice.
+/// Examples to fit, `k` choices each, `width` numbers per choice.
 pub(super) struct Choices {
     k: usize,
     width: usize,
-    /// `[examples × rows × width]`: the choices less their mean, or of two the first less the second.
+    /// `[examples × rows × width]`: the choices minus their mean, or with two choices the first minus the second.
     rows: Vec<f32>,
-    /// The place of the secret of each example.
+    /// The index of the secret of each example.
     secrets: Vec<usize>,
 }
 
@@ -45,13 +44,13 @@ struct Slope {
     gradient: Vec<f64>,
 }
 
-/// Rows that are kept of `k` choices.
+/// Rows kept for `k` choices.
 fn kept(k: usize) -> usize {
     if k == 2 { 1 } else { k }
 }
 
 impl Choices {
-    /// No example yet.
+    /// The state without examples.
     pub(super) fn new(k: usize, width: usize) -> Self {
         Self {
             k,
@@ -87,7 +86,7 @@ impl Choices {
         self.secrets.len()
     }
 
-    /// Numbers of one example.
+    /// Numbers per example.
     fn stride(&self) -> usize {
         kept(self.k) * self.width
     }
@@ -108,7 +107,7 @@ impl Choices {
         softmax(into);
     }
 
-    /// The root mean square of each column, over the rows that are kept.
+    /// The root mean square of each column, over the rows kept.
     pub(super) fn scales(&self) -> Vec<f64> {
         let mut squares = vec![0.0; self.width];
         for row in self.rows() {
@@ -120,7 +119,7 @@ impl Choices {
         squares.into_iter().map(|s| (s / rows).sqrt()).collect()
     }
 
-    /// The greatest size in each column.
+    /// The greatest absolute value in each column.
     pub(super) fn limits(&self) -> Vec<f32> {
         let mut limits = vec![0.0_f32; self.width];
         for row in self.rows() {
@@ -131,12 +130,12 @@ impl Choices {
         limits
     }
 
-    /// The rows that are kept, example after example.
+    /// The rows kept, example after example.
     pub(super) fn rows(&self) -> impl Iterator<Item = &[f32]> {
         self.rows.chunks_exact(self.width.max(1))
     }
 
-    /// The same examples with the columns `columns` alone, each divided by its scale.
+    /// The same examples with only the columns `columns`, each divided by its scale.
     pub(super) fn scaled(&self, columns: &[usize], scales: &[f64]) -> Self {
         let pick = |row: &[f32]| -> Vec<f32> {
             let of = |column: &usize| (f64::from(row[*column]) / scales[*column]) as f32;
@@ -211,7 +210,7 @@ impl Choices {
         total * (self.len() as f64 / used.len().max(1) as f64)
     }
 
-    /// Rows whose squares sum up to an example's part of the Hessian.
+    /// Rows whose squares add up to an example's part of the Hessian.
     fn weigh(&self, rows: &[f32], p: &[f64], into: &mut [f64]) {
         if self.k == 2 {
             let root = (p[0] * p[1]).sqrt();
@@ -234,7 +233,7 @@ impl Choices {
         }
     }
 
-    /// The weights that minimise the penalised loss, from `start` on.
+    /// The weights that minimise the penalised loss, starting from `start`.
     pub(super) fn fit(&self, penalty: f64, start: &[f64]) -> Vec<f64> {
         let mut weights = start.to_vec();
         if self.width == 0 || self.len() == 0 {
@@ -277,7 +276,7 @@ impl Choices {
         slope
     }
 
-    /// The first of the step and its halves that lowers the loss enough; none where no one does.
+    /// The first of the step and its halvings that lowers the loss enough; `None` if none does.
     fn descend(
         &self,
         weights: &[f64],
@@ -300,7 +299,7 @@ impl Choices {
     }
 }
 
-/// ⟨x, w⟩ in eight sums, so that a processor can run them side by side.
+/// ⟨x, w⟩ in eight partial sums, so that a processor can compute them in parallel.
 pub(super) fn dot(x: &[f32], weights: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (xs, ws) = (x.chunks_exact(8), weights.chunks_exact(8));

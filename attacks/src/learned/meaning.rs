@@ -1,4 +1,4 @@
-//! Likeness by public vectors: of whole texts, and of the pieces at the same places.
+//! Similarity by public vectors: of whole texts, and of the pieces at the same positions.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,21 +9,21 @@ use super::profile::Profile;
 use super::sheet::Sheet;
 use super::wording::ratio;
 
-/// Pieces of a text whose best match is searched, at most: the work is this squared.
+/// Most pieces of a text whose best match is searched: the work is this squared.
 const MATCHED: usize = 40;
-/// Tokens that stand for the whole vocabulary in means over it.
+/// Number of tokens that represent the whole vocabulary in means over it.
 const SAMPLE: usize = 512;
 
-/// What a word-level likelihood needs of the public vocabulary.
+/// What a word-level likelihood needs to know of the public vocabulary.
 pub(super) struct Meaning {
     tokens: Arc<dyn TokenMap>,
     /// Evenly spaced among the tokens that may be released.
     sample: Vec<u32>,
-    /// By token; each computed when it is first asked for.
+    /// Indexed by token; each computed when it is first asked for.
     spread: Vec<OnceLock<Spread>>,
 }
 
-/// How a token's cosines c⁺ = max(0, cosine) with the vocabulary are spread.
+/// How a token's cosines c⁺ = max(0, cosine) with the vocabulary are distributed.
 #[derive(Clone, Copy)]
 struct Spread {
     mean: f64,
@@ -56,7 +56,7 @@ impl Meaning {
         })
     }
 
-    /// Candidate and release side by side, with the cosine of their sentence vectors.
+    /// Compares candidate and release, given the cosine of their sentence vectors.
     pub(super) fn compare(&self, c: &Profile, r: &Profile, sentence: f64, sheet: &mut Sheet) {
         sheet.put("the cosine of the sentence vectors{}", "", sentence);
         let vectors = self.tokens.vectors();

@@ -1,36 +1,37 @@
-//! `learned`: learns from the first trials of a series which signs tell the secret, and goes by them.
+//! `learned`: learns from the first trials of a series which signs reveal the secret, and judges by them.
 //!
 //! # Threat model
-//! The adversary knows the data set and the candidate set, sees the release, and has a public sentence encoder and a public
-//! vocabulary. Before it judges, it is shown releases of secrets that it knows: it can run the mechanism on texts of its own
-//! choice, as whoever has the program can. It has no access to the mechanism's coins, probabilities and parameters.
+//! The adversary knows the data set and the candidate set, sees the release, and has a public sentence encoder and a
+//! public vocabulary. Before it judges, it is shown releases of secrets that it knows: it can run the mechanism on
+//! texts of its own choice, as anybody with the program can. It has no access to the mechanism's coins, probabilities
+//! and parameters.
 //!
 //! # Definition
-//! score(v) = ln P(v | release, candidates), P(v) ∝ exp(⟨w, x(v)⟩): the conditional logit. x(v) are
-//! some hundred and sixty numbers that compare v with the release:
-//! - lengths, as the terms of a Gaussian regression of the release's on the candidate's ([`lengths`]);
-//! - shared words, rare ones counting more, their order, first and last ones ([`wording`]); shared letters: common
-//!   beginnings, ends and runs, truncations and copies ([`letters`]);
+//! score(v) = ln P(v | release, candidates), P(v) ∝ exp(⟨w, x(v)⟩): the conditional logit. x(v) is about a hundred and
+//! sixty numbers that compare v with the release:
+//! - lengths, as the terms of a Gaussian regression of the release's length on the candidate's ([`lengths`]);
+//! - shared words, with rare ones counting more, their order, first and last ones ([`wording`]); shared letters:
+//!   common beginnings, ends and runs, truncations and copies ([`letters`]);
 //! - case, punctuation, digits, and the form of Unicode ([`style`]);
-//! - cosines of sentence vectors and of the pieces at the same places, with what a likelihood over the
-//!   vocabulary is divided by ([`meaning`]);
-//! - the number or bit at v's place, where the release has one for each text of the data set ([`places`]);
-//! - without a release, what v is like, since a mechanism may fail on some texts more often than on others;
-//! - how like the release is to those that were seen of v, where v was the secret before ([`seen`]);
-//! - the worth of the first telling sign of a list that points anywhere ([`telling`]).
+//! - cosines of sentence vectors and of the pieces at the same positions, with the normaliser of a likelihood over the
+//!   vocabulary ([`meaning`]);
+//! - the number or bit at v's position, if the release has one for each text of the data set ([`places`]);
+//! - without a release, properties of v, since a mechanism may fail on some texts more often than on others;
+//! - how similar the release is to those seen for v in trials where v was the secret ([`seen`]);
+//! - the worth of the first telling sign of a list that points at any candidate ([`telling`]).
 //!
 //! # Fitting
-//! Numbers are divided by their standard deviation; w maximises Σ ln P(secret) − ½λ|w|² ([`logit`]). The
-//! examples are cut into five folds by their place. What is counted by secrets ([`seen`], [`telling`]) is counted for
-//! each example on the folds of others; λ is the one of [`PENALTIES`] with the greatest Σ ln P(secret) of examples in
-//! folds that neither the weights nor the counts of their model were made from. Nothing is random.
+//! Numbers are divided by their standard deviation; w maximises Σ ln P(secret) − ½λ|w|² ([`logit`]). The examples are
+//! divided into five folds by their index. What is counted by secrets ([`seen`], [`telling`]) is counted for each
+//! example on the other folds; λ is the one of [`PENALTIES`] with the greatest Σ ln P(secret) over examples in folds
+//! that were used neither for the weights nor for the counts of their model. Nothing is random.
 //!
 //! # Source
 //! The conditional logit: McFadden (1974). Learning an attack from releases of known secrets: shadow models, Shokri et al.
 //! (2017). Penalty by cross-validation: Hoerl & Kennard (1970), Stone (1974).
 //!
 //! # Errors
-//! Where the encoder fails.
+//! If the encoder fails.
 
 mod cholesky;
 mod features;
@@ -72,15 +73,15 @@ pub const ENTRY: Entry = Entry {
     build: Build::Learns(|context: &Context| Ok(Box::new(Learned::new(context)))),
 };
 
-/// The penalties that are tried, the greatest first.
+/// The penalties that are tried, largest first.
 const PENALTIES: [f64; 9] = [1e5, 1e4, 3e3, 1e3, 300.0, 100.0, 30.0, 8.0, 2.0];
 /// Numbers of a candidate that are counted by secrets.
 const COUNTED: usize = seen::WIDTH + 1;
-/// The scales of the numbers that are logarithms of odds: they are worth about what they say, so a weight of 1 is to
-/// cost little, and a great one much, however little they vary.
+/// The scale of the numbers that are logarithms of odds. They are roughly calibrated already, so a weight of 1 should
+/// cost little, and a large weight much, however little they vary.
 const TELLING: f64 = 0.002;
 const SEEN: f64 = 0.1;
-/// Signs that are told.
+/// Most signs reported.
 const TOLD: usize = 10;
 
 struct Learned {
@@ -102,7 +103,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// The numbers of an observation's candidates with those that are counted, `[k × all]`.
+    /// The numbers of an observation's candidates together with those that are counted, `[k × all]`.
     fn join(&self, seen: &Observation<'_>, plain: &[f32], without: Without) -> Vec<f32> {
         let width = plain.len() / seen.candidates.len();
         let before = self.seen.values(seen.candidates, seen.release, without);
@@ -126,15 +127,15 @@ struct Lesson<'a> {
 }
 
 impl Lesson<'_> {
-    /// The numbers of an example by what was counted without its fold and another.
+    /// The numbers of an example, using counts without its own fold and one other.
     fn numbers(&self, example: usize, without: Without) -> Vec<f32> {
         let seen = &self.examples[example].observation;
         let without = without.and(fold(example));
         self.counted.join(seen, &self.plain[example], without)
     }
 
-    /// The models without a fold, or of all, one a penalty; and as many more that do without [`seen`], where there is
-    /// anything to do without.
+    /// The models without a fold, or of all examples, one per penalty; followed by the same number of models that do
+    /// without [`seen`], if [`seen`] has anything.
     fn models(&self, left_out: Option<usize>, penalties: &[f64]) -> Vec<Model> {
         let without = left_out.map_or(Without::NOTHING, |fold| Without::NOTHING.and(fold));
         let learned: Vec<usize> = (0..self.examples.len())
@@ -161,7 +162,7 @@ impl Lesson<'_> {
         models
     }
 
-    /// Models that there are to choose from.
+    /// Number of models to choose from.
     fn kinds(&self) -> usize {
         PENALTIES.len() * (1 + usize::from(self.counted.seen.any()))
     }
@@ -170,7 +171,7 @@ impl Lesson<'_> {
         self.plain[0].len() / self.k + COUNTED
     }
 
-    /// The scores of a fold's examples by the models without it, `[examples of the fold][penalties][k]`.
+    /// The scores of a fold's examples by the models fitted without it, `[examples of the fold][penalties][k]`.
     fn out_of_fold(&self, left_out: usize) -> Vec<Vec<Vec<f64>>> {
         let models = self.models(Some(left_out), &PENALTIES);
         (left_out..self.examples.len())
@@ -183,7 +184,7 @@ impl Lesson<'_> {
     }
 }
 
-/// Examples whose numbers are made at a time.
+/// Examples whose numbers are computed at a time.
 const CHUNK: usize = 1024;
 
 impl Learner for Learned {
@@ -213,7 +214,7 @@ impl Learner for Learned {
             (0..examples.len()).map(of).sum()
         };
         let losses: Vec<f64> = (0..lesson.kinds()).map(loss).collect();
-        // The greater penalty of equal ones: it was tried first.
+        // The larger penalty among ties: it was tried first.
         let best =
             (1..losses.len()).fold(0, |best, i| if losses[i] < losses[best] { i } else { best });
         let out_of_fold = (0..examples.len())
@@ -237,7 +238,7 @@ impl Learner for Learned {
 /// The number of candidates.
 ///
 /// # Errors
-/// Usage, for no example, and for candidate sets of other sizes.
+/// Usage, if there is no example, or if candidate sets differ in size.
 fn check(examples: &[Example<'_>]) -> Result<usize> {
     let Some(first) = examples.first() else {
         return Err(Error::usage(
@@ -274,7 +275,7 @@ impl Learned {
     }
 }
 
-/// What was learned, put to trials.
+/// What was learned, applied to trials.
 struct Judge {
     features: Arc<Features>,
     counted: Counted,

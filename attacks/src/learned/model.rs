@@ -5,21 +5,21 @@ use super::logit::{Choices, dot};
 /// ln P(candidate | release, candidates) from the numbers of the candidates.
 pub(super) struct Model {
     k: usize,
-    /// Of the numbers, those that are not the same for all candidates always.
+    /// The columns of numbers that are not always equal for all candidates.
     columns: Vec<usize>,
     /// By column, its standard deviation.
     deviations: Vec<f64>,
     scales: Vec<f64>,
-    /// By column, the most that one was seen to differ: beyond it nothing was learned.
+    /// By column, the largest difference that was seen: nothing was learned beyond it.
     limits: Vec<f32>,
-    /// A unit of scale each.
+    /// Weights per unit of scale.
     weights: Vec<f64>,
 }
 
 impl Model {
-    /// The models of some examples under each of the penalties, given from the greatest on.
+    /// The models of some examples under each of the penalties, which are given largest first.
     ///
-    /// Columns of which `odds` says a scale are logarithms of odds already; they are on that scale. A scale of 0 leaves
+    /// Columns for which `odds` gives a scale are logarithms of odds already; they use that scale. A scale of 0 leaves
     /// a column out.
     pub(super) fn path(
         k: usize,
@@ -53,7 +53,7 @@ impl Model {
             .collect()
     }
 
-    /// Candidates of a trial.
+    /// Number of candidates per trial.
     pub(super) fn candidates(&self) -> usize {
         self.k
     }
@@ -72,7 +72,7 @@ impl Model {
         };
         let mut scores: Vec<f64> = one.rows().map(score).collect();
         if self.k == 2 {
-            // What is kept of two is the first less the second.
+            // With two choices, what is kept is the first minus the second.
             let half = scores.first().copied().unwrap_or(0.0) / 2.0;
             scores = vec![half, -half];
         }
@@ -82,7 +82,7 @@ impl Model {
         scores.into_iter().map(|score| score - whole).collect()
     }
 
-    /// The columns with their weights a standard deviation, the weightiest first.
+    /// The columns with their weights per standard deviation, largest weight first.
     pub(super) fn weights(&self) -> Vec<(usize, f64)> {
         let both = self.columns.iter().enumerate().map(|(place, column)| {
             let deviations = self.deviations[place] / self.scales[place];

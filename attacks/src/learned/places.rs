@@ -1,4 +1,4 @@
-//! Releases that are one number or one bit for each text of the data set: what stands at the candidate's place.
+//! Releases that are one number or one bit for each text of the data set: the entry at the candidate's position.
 
 use super::sheet::Sheet;
 
@@ -6,7 +6,7 @@ use super::sheet::Sheet;
 pub(super) struct Places(Vec<f64>);
 
 impl Places {
-    /// As many numbers with white space between them, or as many bits; nothing for any other release.
+    /// That many numbers separated by white space, or that many bits; empty for any other release.
     pub(super) fn of(release: &str, texts: usize) -> Self {
         let bits = |release: &str| release.bytes().all(|b| b == b'0' || b == b'1');
         if release.len() == texts && bits(release) {
@@ -17,7 +17,7 @@ impl Places {
         Self(numbers.filter(|all| all.len() == texts).unwrap_or_default())
     }
 
-    /// The entry of the text `number`.
+    /// Adds the entry of the text `number`.
     pub(super) fn compare(&self, number: usize, sheet: &mut Sheet) {
         let entry = self.0.get(number).copied().unwrap_or(0.0);
         sheet.put(
@@ -25,7 +25,7 @@ impl Places {
             "",
             entry.clamp(-1e6, 1e6),
         );
-        // ln of the ratio of two Laplace densities one apart is linear between them and flat beyond.
+        // ln of the ratio of two Laplace densities one apart is linear between them and constant beyond.
         sheet.put(
             "the release's number at the candidate's place in the data set, cut to 0 and 1{}",
             "",

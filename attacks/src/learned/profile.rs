@@ -1,14 +1,14 @@
-//! What is known of one text, counted once.
+//! The properties of one text, computed once.
 
 use teda_core::TokenMap;
 
 use super::style::Style;
 use crate::text::{Grams, bigrams, distinct, words};
 
-/// Words, pieces and characters of a text that lie in the places that are compared, at most.
+/// Most words, pieces and characters of a text that are compared by position.
 pub(super) const PLACES: usize = 4_096;
 
-/// One text, as it is compared with others.
+/// A text, prepared for comparison with others.
 pub(super) struct Profile {
     /// Words (runs without white space), pieces and characters.
     pub(super) lengths: [f64; 3],

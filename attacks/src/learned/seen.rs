@@ -1,13 +1,13 @@
-//! What was seen released of each text that is often the secret.
+//! Releases seen for each text that is often the secret.
 //!
 //! # Definition
-//! A release is a row of outcomes o in contexts x: the whole of it, its first and last word, its length in words, whether
-//! there is one, each of its words and pairs of words, and the character at each place of a short one. With n(o) the
-//! outcomes seen of text t in x, n their sum and u the number of different ones,
-//! P(o | t) = (n(o) + u·P(o)) / (n + u) with P(o) the share of o in x of all texts together; an outcome that was never seen
-//! of any text says nothing. A number of a candidate is Σ ln P(o | t)/P(o) over the outcomes of one kind; for words and
-//! characters once more over those alone that are 3 standard deviations from what all texts together lead to
-//! expect. A text that was never seen has 0.
+//! A release is a list of outcomes o in contexts x: the whole of it, its first and last word, its length in words,
+//! whether there is one, each of its words and pairs of words, and the character at each position of a short one. With
+//! n(o) the count of o among the outcomes seen for text t in x, n their sum and u the number of different ones, P(o |
+//! t) = (n(o) + u·P(o)) / (n + u) with P(o) the share of o in x over all texts together; an outcome that was never
+//! seen for any text is ignored. A number of a candidate is Σ ln P(o | t)/P(o) over the outcomes of one kind; for
+//! words and characters there is a second sum over only those that are 3 standard deviations from the expectation over
+//! all texts. A text that was never seen has 0.
 //!
 //! # Source
 //! The share u/(n + u) of the unseen: Witten & Bell (1991), method C.
@@ -20,15 +20,15 @@ use super::sheet::{Name, Sheet};
 use super::wording::ratio;
 use crate::text::{Table, bigrams, hash, words};
 
-/// A text must have been the secret so often. Of an example, its own fold does not count here either: else the
-/// secret alone of two candidates could be known for this very example.
+/// A text must have been the secret at least this often. The example's own fold does not count here either: otherwise,
+/// of two candidates only the secret might count as known, because of this very example.
 const LEAST: u32 = 4;
-/// Words and characters of a release that are looked at, at most.
+/// Most words and characters of a release that are examined.
 const MOST: usize = 64;
-/// Standard deviations that set an outcome apart.
+/// Standard deviations from the expectation that make an outcome stand out.
 const APART: f64 = 3.0;
 
-/// The kinds of outcomes, and what they are called.
+/// The kinds of outcomes, by name.
 const KINDS: [&str; 8] = [
     "whole releases",
     "first words",
@@ -40,10 +40,10 @@ const KINDS: [&str; 8] = [
     "characters at each place",
 ];
 const FAILURE: usize = 4;
-/// The kinds that are summed once more over what is set apart.
+/// The kinds with a second sum over the outcomes that stand out.
 const MARKED: [usize; 2] = [5, 7];
 
-/// One outcome of a release: its kind, its context and itself.
+/// One outcome of a release: its kind, its context and its value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Outcome {
     kind: usize,
@@ -51,12 +51,12 @@ struct Outcome {
     outcome: u64,
 }
 
-/// Number of numbers of a candidate.
+/// Number of numbers per candidate.
 pub(super) const WIDTH: usize = KINDS.len() + MARKED.len();
 
-/// What was seen, by text and by fold.
+/// Counts of what was seen, by text and by fold.
 pub(super) struct Seen {
-    /// How often each text was the secret; texts that were it too seldom are left out.
+    /// How often each text was the secret; texts that were the secret too rarely are left out.
     secrets: Table<[u32; FOLDS]>,
     /// By text, context and outcome.
     outcomes: Table<[u32; FOLDS]>,
@@ -64,12 +64,12 @@ pub(super) struct Seen {
     contexts: Table<Context>,
 }
 
-/// Stands for all texts together.
+/// Represents all texts together.
 const ALL: u64 = u64::MAX;
 
 struct Context {
     counts: [u32; FOLDS],
-    /// Different outcomes, by set of folds left out.
+    /// Number of different outcomes, by set of folds left out.
     different: [u32; Without::ALL],
 }
 
@@ -121,7 +121,7 @@ impl Seen {
         if seen.secrets.is_empty() {
             return seen;
         }
-        // By outcome, its context: for counting the different ones.
+        // The context of each outcome, for counting the different ones.
         let mut belongs: Table<u64> = Table::default();
         for (place, example) in examples.iter().enumerate() {
             let text = secret(example);
@@ -156,7 +156,7 @@ impl Seen {
         !self.secrets.is_empty()
     }
 
-    /// The numbers of each candidate, `[k][WIDTH]`, by the examples without some folds.
+    /// The numbers of each candidate, `[k][WIDTH]`, from the examples outside some folds.
     pub(super) fn values(
         &self,
         candidates: &[usize],
@@ -187,7 +187,7 @@ impl Seen {
         candidates.iter().zip(&known).map(each).collect()
     }
 
-    /// Outcomes like this, all outcomes of its context, and how many different ones, of a text.
+    /// For a text: how many outcomes equal this one, how many outcomes its context has, and how many different ones.
     fn counts(&self, text: u64, outcome: &Outcome, without: Without) -> [f64; 3] {
         let Some(context) = self.contexts.get(&key([text, outcome.context, 0])) else {
             return [0.0; 3];
@@ -200,7 +200,7 @@ impl Seen {
         [own, all, context.different[without.place()]].map(f64::from)
     }
 
-    /// P(o) of all texts together; 0 where it was never seen.
+    /// P(o) over all texts together; 0 if it was never seen.
     fn pooled(&self, outcome: &Outcome, without: Without) -> f64 {
         let [own, all, _] = self.counts(ALL, outcome, without);
         ratio(own, all)
@@ -230,7 +230,7 @@ impl Seen {
     }
 }
 
-/// What the numbers say.
+/// The meanings of the numbers.
 pub(super) fn names() -> Vec<Name> {
     let mut sheet = Sheet::named();
     for what in KINDS {

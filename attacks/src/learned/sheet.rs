@@ -1,22 +1,22 @@
-//! The numbers of one candidate and the release, in a fixed order, and what each says in words.
+//! The numbers that compare one candidate with the release, in a fixed order, and the meaning of each in words.
 
-/// Collects numbers in their order, and their names where asked for.
+/// Collects numbers in order, and their names if asked for.
 #[derive(Default)]
 pub(super) struct Sheet {
     values: Vec<f32>,
     names: Option<Vec<Name>>,
 }
 
-/// What a number says of a candidate.
+/// What a number says about a candidate.
 #[derive(Debug, Clone)]
 pub(super) struct Name {
     pub(super) words: String,
-    /// Whether the number, where it is 1, is a piece of evidence by itself: it comes by chance seldom.
+    /// Whether the number, if it is 1, is evidence on its own: it rarely arises by chance.
     pub(super) plain: bool,
 }
 
 impl Sheet {
-    /// Collects numbers alone.
+    /// Collects only numbers.
     pub(super) fn new(capacity: usize) -> Self {
         Self {
             values: Vec::with_capacity(capacity),
@@ -32,9 +32,9 @@ impl Sheet {
         }
     }
 
-    /// A number, and what it says of a candidate, `what` standing at the `{}`.
+    /// Adds a number, and what it says about a candidate, with `what` in place of the `{}`.
     pub(super) fn put(&mut self, says: &'static str, what: &'static str, value: f64) {
-        // What no number can be says nothing.
+        // A value that is not finite counts as 0.
         let value = if value.is_finite() { value as f32 } else { 0.0 };
         self.values.push(value);
         if let Some(names) = &mut self.names {
@@ -45,12 +45,12 @@ impl Sheet {
         }
     }
 
-    /// A sign that is there or not.
+    /// Adds a sign that is present or not.
     pub(super) fn sign(&mut self, says: &'static str, what: &'static str, is: bool) {
         self.put(says, what, f64::from(u8::from(is)));
     }
 
-    /// A sign that is there or not, and where it is there speaks for the candidate by itself.
+    /// Adds a sign that is present or not, and is evidence for the candidate on its own if present.
     pub(super) fn evidence(&mut self, says: &'static str, what: &'static str, is: bool) {
         self.sign(says, what, is);
         if let Some(name) = self.names.as_mut().and_then(|names| names.last_mut()) {
@@ -62,7 +62,7 @@ impl Sheet {
         self.values.len()
     }
 
-    /// Goes on to `width` numbers, all 0.
+    /// Fills up to `width` numbers with 0.
     pub(super) fn fill(&mut self, width: usize) {
         self.values.resize(width, 0.0);
     }

@@ -1,11 +1,11 @@
-//! How a text is written: case, punctuation, digits, and the code points that it is made of.
+//! How a text is written: case, punctuation, digits, and its code points.
 
 use unicode_normalization::char::is_combining_mark;
 use unicode_normalization::{is_nfc, is_nfd, is_nfkc};
 
 use super::sheet::Sheet;
 
-/// Marks that are counted, and what they are called.
+/// Punctuation marks that are counted, with their names.
 const MARKS: [(&str, &str); 10] = [
     (".", "full stops"),
     (",", "commas"),
@@ -19,7 +19,7 @@ const MARKS: [(&str, &str); 10] = [
     ("\n\t\r", "line breaks and tabs"),
 ];
 
-/// Code points and forms that a text has or has not.
+/// Code points and forms that a text may have.
 const FORMS: [&str; 16] = [
     "a character beyond ASCII",
     "combining marks",
@@ -45,7 +45,7 @@ pub(super) struct Style {
     capitals: f64,
     first_is_capital: bool,
     words: f64,
-    /// Words that begin with a capital.
+    /// Words that begin with a capital letter.
     titled: f64,
     digits: f64,
     punctuation: f64,
@@ -115,7 +115,7 @@ fn forms(text: &str) -> [bool; FORMS.len()] {
     forms
 }
 
-/// Candidate and release side by side.
+/// Compares candidate and release.
 pub(super) fn compare(c: &Style, r: &Style, sheet: &mut Sheet) {
     let share = |a: f64, of: f64| if of > 0.0 { a / of } else { 0.0 };
     let apart = |a: f64, b: f64| (a.ln_1p() - b.ln_1p()).abs();
@@ -221,7 +221,7 @@ pub(super) fn compare(c: &Style, r: &Style, sheet: &mut Sheet) {
     }
 }
 
-/// What a candidate is like, where there is no release to compare it with.
+/// Describes a candidate if there is no release to compare it with.
 pub(super) fn alone(c: &Style, sheet: &mut Sheet) {
     sheet.put(
         "there is no release, and the candidate has many {}",

@@ -1,40 +1,40 @@
-//! A list of telling signs, so that a rare leak is not drowned by the sum of many weak ones.
+//! A list of telling signs, so that a rare leak is not drowned out by the sum of many weak ones.
 //!
 //! # Definition
-//! A sign is a number of the sheet, a direction and a threshold: it points at the candidate whose number is highest (or
-//! lowest) of all, where it is so by more than the threshold: 0, and the 50th, 90th and 99th percentile of what lies
+//! A sign is a number of the sheet, a direction and a threshold: it points at the candidate with the highest (or
+//! lowest) number, if the gap to the next exceeds the threshold: 0, or the 50th, 90th or 99th percentile of the gaps
 //! between the first and the second. Of n examples in which it points, it points at the secret in h; its worth is
-//! ln((k − 1) p / (1 − p)) with p Wilson's lower limit of h in n: at 3 standard deviations, since there are
-//! some thousand such signs, but at 2 where the sign is a piece of evidence by itself ("the release is the candidate").
+//! ln((k − 1) p / (1 − p)) with p Wilson's lower limit of h in n: at 3 standard deviations, since there are some
+//! thousand such signs, but at 2 if the sign is evidence on its own ("the release is the candidate").
 //!
-//! The list begins with the sign of the greatest worth, goes on with the one of the greatest worth on the examples in
-//! which no sign before it points, and ends where none is worth 1, or after ten. A candidate's value is the worth of the
-//! first sign that points anywhere, if it points at this candidate, else 0. So a sign that is there whenever a better
-//! one is lives by what it adds: "both end with the same word" is not believed because copies do.
+//! The list begins with the sign of greatest worth, continues with the sign of greatest worth on the examples in which
+//! no earlier sign points, and ends when no sign is worth 1, or after ten. A candidate's value is the worth of the
+//! first sign that points anywhere, if it points at this candidate, otherwise 0. So a sign that is present whenever a
+//! better one is counts only for what it adds: "both end with the same word" is not believed just because copies do.
 //!
 //! # Source
-//! Decision lists: Rivest (1987). The limit: Wilson (1927). The signs: ours.
+//! Decision lists: Rivest (1987). The limit: Wilson (1927). The signs are our own.
 
 use rayon::prelude::*;
 
 use super::folds::{Without, fold};
 use super::sheet::{Name, Sheet};
 
-/// Percentiles of the gaps that are thresholds, beside 0.
+/// Percentiles of the gaps that are used as thresholds, besides 0.
 const PERCENTILES: [usize; 3] = [50, 90, 99];
 /// Standard deviations by which an observed share is lowered …
 const CAUTION: f64 = 3.0;
-/// … and that of a sign which is a piece of evidence by itself.
+/// … and the same for a sign that is evidence on its own.
 const EASE: f64 = 2.0;
-/// The least worth that counts: weaker signs are added up better than looked at alone.
+/// The least worth that counts: weaker signs are better added up than used alone.
 const LEAST: f64 = 1.0;
-/// Signs of a list, at most.
+/// Most signs in a list.
 const MOST: usize = 10;
 
-/// What was found on examples.
+/// The lists found on examples.
 pub(super) struct Telling {
     k: usize,
-    /// By set of folds left out.
+    /// Indexed by set of folds left out.
     lists: Vec<Vec<Rule>>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Telling {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Rule {
     column: usize,
-    /// 1 for the highest, −1 for the lowest.
+    /// 1 for highest, −1 for lowest.
     direction: f32,
     threshold: f32,
     worth: f32,
@@ -53,13 +53,13 @@ struct Pointer {
     column: usize,
     direction: f32,
     caution: f64,
-    /// Ascending.
+    /// In ascending order.
     thresholds: Vec<f32>,
-    /// By example: above how many thresholds it points, and whether at the secret.
+    /// By example: how many thresholds it exceeds, and whether it points at the secret.
     points: Vec<(u8, bool)>,
 }
 
-/// Which candidate has the highest number, and by how much; by nothing where several have.
+/// Which candidate has the highest number, and by how much; by 0 if several share it.
 fn pointed(choices: &[f32], k: usize, column: usize, direction: f32) -> (usize, f32) {
     let width = choices.len() / k;
     let (mut place, mut best, mut second) = (0, f32::NEG_INFINITY, f32::NEG_INFINITY);
@@ -75,7 +75,7 @@ fn pointed(choices: &[f32], k: usize, column: usize, direction: f32) -> (usize, 
 }
 
 impl Telling {
-    /// Finds signs in examples: the numbers of their candidates, `[k × width]`, and the place of the secret.
+    /// Finds signs in examples: the numbers of their candidates, `[k × width]`, and the index of the secret.
     pub(super) fn of(names: &[Name], examples: &[Vec<f32>], secrets: &[usize], k: usize) -> Self {
         let both: Vec<(usize, f32)> = (0..names.len())
             .flat_map(|column| [(column, 1.0), (column, -1.0)])
@@ -100,7 +100,7 @@ impl Telling {
         Self { k, lists }
     }
 
-    /// What the number says, with the first sign of all examples; `names` are those of the numbers it was found in.
+    /// What the number says, with the first sign over all examples; `names` are those of the numbers it was found in.
     pub(super) fn name(&self, names: &[Name]) -> Name {
         let mut own = name();
         if let Some(first) = self.lists[Without::NOTHING.place()].first() {
@@ -114,7 +114,7 @@ impl Telling {
         own
     }
 
-    /// The value of each candidate, by the examples without some folds.
+    /// The value of each candidate, from the examples outside some folds.
     pub(super) fn values(&self, choices: &[f32], without: Without) -> Vec<f32> {
         let mut values = vec![0.0; self.k];
         for rule in &self.lists[without.place()] {
@@ -129,7 +129,7 @@ impl Telling {
 }
 
 impl Pointer {
-    /// None where the number never points.
+    /// `None` if the number never points.
     fn of(
         (column, direction): (usize, f32),
         caution: f64,
@@ -166,7 +166,8 @@ impl Pointer {
         })
     }
 
-    /// In how many of some examples it points beyond each number of thresholds, and in how many at the secret.
+    /// In how many of some examples it points beyond each number of thresholds, and in how many of these at the
+    /// secret.
     fn counts(&self, examples: &[usize]) -> [Count; PERCENTILES.len() + 2] {
         let mut counts = [Count::default(); PERCENTILES.len() + 2];
         for example in examples {
@@ -183,21 +184,21 @@ impl Pointer {
     }
 }
 
-/// Examples in which a sign points, and those of them in which it points at the secret.
+/// Examples in which a sign points, and how many of them it points at the secret in.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Count {
     pointed: u32,
     right: u32,
 }
 
-/// A pointer beyond so many of its thresholds, with what it is worth in the examples that are left.
+/// A pointer beyond a number of its thresholds, with its worth in the remaining examples.
 struct Candidate<'a> {
     pointer: &'a Pointer,
     above: usize,
     worth: f64,
 }
 
-/// The sign that is worth most in some examples, the first of equal ones.
+/// The sign with the greatest worth in some examples, the first among ties.
 fn best<'a>(pointers: &'a [Pointer], examples: &[usize], k: usize) -> Option<Candidate<'a>> {
     let mut best: Option<Candidate<'a>> = None;
     for pointer in pointers {
@@ -217,7 +218,7 @@ fn best<'a>(pointers: &'a [Pointer], examples: &[usize], k: usize) -> Option<Can
     best
 }
 
-/// The list by the examples without some folds.
+/// The list from the examples outside some folds.
 fn list(pointers: &[Pointer], examples: usize, without: Without, k: usize) -> Vec<Rule> {
     let mut left: Vec<usize> = (0..examples)
         .filter(|example| !without.has(fold(*example)))
@@ -245,7 +246,7 @@ pub(super) fn name() -> Name {
     sheet.names().remove(0)
 }
 
-/// ln of the odds that a sign points at the secret, over those of chance; cautious. −∞ where it never pointed.
+/// ln of the odds that a sign points at the secret, relative to chance; cautious. −∞ if it never pointed.
 fn worth(count: Count, k: usize, caution: f64) -> f64 {
     let Count { pointed, right } = count;
     if pointed == 0 {
@@ -294,13 +295,13 @@ mod tests {
         let telling = Telling::of(&[name()], &examples, &[0; 500], 2);
         let all = telling.values(&[1.0, 0.0], Without::NOTHING);
         assert!(all[0] > 2.0 && all[1] == 0.0, "{all:?}");
-        // All that was seen of it stands in the first fold.
+        // Everything that was seen of it is in the first fold.
         let none = telling.values(&[1.0, 0.0], Without::NOTHING.and(0));
         assert_eq!(none, [0.0, 0.0]);
         assert_eq!(telling.values(&[1.0, 1.0], Without::NOTHING), [0.0, 0.0]);
     }
 
-    /// Copies have both signs; in ten others the second stands alone, and points at the secret in eight.
+    /// Copies have both signs; in ten others only the second is present, and points at the secret in eight.
     #[test]
     fn a_sign_that_is_there_with_a_better_one_lives_by_what_it_adds() {
         let evidence = Name {

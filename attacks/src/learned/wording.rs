@@ -1,13 +1,13 @@
-//! Which words candidate and release share, and where they stand.
+//! Which words candidate and release share, and where they are.
 
 use super::profile::Profile;
 use super::sheet::Sheet;
 use crate::text::{Rarity, shared};
 
-/// Words of a text that are searched for common runs, at most: the work is this squared.
+/// Most words of a text that are searched for common runs: the work is this squared.
 const RUN: usize = 256;
 
-/// Candidate and release side by side.
+/// Compares candidate and release.
 pub(super) fn compare(c: &Profile, r: &Profile, rarity: &Rarity, sheet: &mut Sheet) {
     let both: Vec<u64> = shared(&c.distinct, &r.distinct).collect();
     let (n, c_n, r_n) = (
@@ -97,7 +97,7 @@ pub(super) fn compare(c: &Profile, r: &Profile, rarity: &Rarity, sheet: &mut She
     );
 }
 
-/// The first and the last words, and what stands at the same place from either end.
+/// Compares the first and the last words, and those at the same position from either end.
 fn ends(c: &[u64], r: &[u64], sheet: &mut Sheet) {
     let same = |a: Option<&u64>, b: Option<&u64>| a.is_some() && a == b;
     let holds = |texts: &[u64], word: Option<&u64>| word.is_some_and(|w| texts.contains(w));
@@ -155,17 +155,17 @@ fn ends(c: &[u64], r: &[u64], sheet: &mut Sheet) {
     );
 }
 
-/// Items in the longest run that both rows have, among the first [`RUN`] of each.
+/// Length of the longest run that both sequences have, among the first [`RUN`] items of each.
 fn longest_run(a: &[u64], b: &[u64]) -> usize {
     longest_common(&a[..a.len().min(RUN)], &b[..b.len().min(RUN)])
 }
 
-/// Items in the longest run that both rows have: |a|·|b| comparisons.
+/// Length of the longest run that both sequences have: |a|·|b| comparisons.
 pub(super) fn longest_common<T: PartialEq>(a: &[T], b: &[T]) -> usize {
     let mut longest = 0;
     let mut lengths = vec![0_usize; b.len() + 1];
     for x in a {
-        // Backwards, so that the place before still holds the last row's length.
+        // Backwards, so that the previous entry still holds the last row's length.
         for j in (0..b.len()).rev() {
             lengths[j + 1] = if *x == b[j] { lengths[j] + 1 } else { 0 };
             longest = longest.max(lengths[j + 1]);
@@ -174,7 +174,7 @@ pub(super) fn longest_common<T: PartialEq>(a: &[T], b: &[T]) -> usize {
     longest
 }
 
-/// a/b, 0 where b is 0.
+/// a/b, 0 if b is 0.
 pub(super) fn ratio(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 0.0 }
 }

@@ -1,4 +1,4 @@
-//! The judge by prompt: asked in several orders, by the probability of its answers or by what it writes.
+//! The judge by prompt: asked in several orders; scores by the probability of its answers or by what it writes.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use teda_core::{
 
 use super::prompt::{ORDERS, answer, orders, question, read, shown};
 
-/// How a judge whose words alone are seen is sampled: next to greedily, as servers take no temperature
-/// of 0 alike, and long enough for the answer in any tokenizer.
+/// How a judge that exposes only its text is sampled: almost greedily, as servers differ in how they treat a
+/// temperature of 0, and long enough for the answer in any tokenizer.
 const SAMPLING: Sampling = Sampling {
     temperature: 0.01,
     max_new_tokens: 16,
 };
 
-/// What is seen of a judge's answer.
+/// What is visible of a judge's answer.
 pub(super) enum Seen {
     Probabilities(Arc<dyn Scorer>),
     Words(Arc<dyn TextGenerator>),
@@ -34,7 +34,7 @@ impl Ask {
 }
 
 impl Attack for Ask {
-    /// A trial has no scores where any of its questions has no answer that can be read.
+    /// A trial has no scores if any of its questions has no readable answer.
     fn score(&self, batch: &[Observation<'_>]) -> Result<Vec<Answer<Vec<f64>>>> {
         let Some(first) = batch.first() else {
             return Ok(Vec::new());
@@ -81,7 +81,7 @@ impl Attack for Ask {
     }
 }
 
-/// ln P(answer N | question) of every number N from 1 to k, one row a question.
+/// ln P(answer N | question) for every number N from 1 to k, one row per question.
 fn probabilities(
     scorer: &dyn Scorer,
     prompt: &Prompt,
@@ -98,7 +98,7 @@ fn probabilities(
     Ok(grouped(totals.collect(), questions.len()))
 }
 
-/// 1 for the number that the judge names and 0 for all others, one row a question.
+/// 1 for the number that the judge names and 0 for all others, one row per question.
 fn votes(
     generator: &dyn TextGenerator,
     prompt: &Prompt,
@@ -117,7 +117,7 @@ fn votes(
         .collect())
 }
 
-/// The scores of the candidates in their own order: the mean over what their numbers got in each order.
+/// The scores of the candidates in their own order: the mean of the scores of their numbers over the orders.
 fn mean(by_number: &[Vec<f64>], orders: &[Vec<usize>]) -> Vec<f64> {
     let mut scores = vec![0.0; orders[0].len()];
     for (by_number, order) in by_number.iter().zip(orders) {
@@ -135,7 +135,7 @@ mod tests {
     use super::super::toy::{Toy, observe, texts};
     use super::*;
 
-    /// The numbered candidates of a filled question, and the release.
+    /// The numbered candidates and the release in a filled question.
     fn parts(question: &str) -> (Vec<&str>, &str) {
         let (_, rest) = question.split_once("Rewritten text Y:\n").unwrap();
         let (release, rest) = rest.split_once("\nCandidate original texts:\n").unwrap();
@@ -147,7 +147,7 @@ mod tests {
         Ok(LogLikelihood { total, tokens: 5 })
     }
 
-    /// Prefers the first place by 8, and the candidate that equals the release by 1.
+    /// Prefers the first position by 8, and the candidate that equals the release by 1.
     fn biased() -> Arc<Toy> {
         Toy::new(|question, answer| {
             let (candidates, release) = parts(question);
@@ -198,7 +198,7 @@ mod tests {
         );
         let scores = attack.score(&[observe("c", &[4, 3, 2, 1, 0], 0)]).unwrap();
         let mut scores = scores[0].clone().unwrap();
-        // Two of them stood first once, and one is the release.
+        // Two of them were first once, and one is the release.
         scores[2] -= 1.0;
         scores.sort_by(f64::total_cmp);
         assert_eq!(scores, [-16.0, -16.0, -16.0, -12.0, -12.0]);

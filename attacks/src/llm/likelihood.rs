@@ -1,17 +1,16 @@
 //! The judge by likelihood: how likely the release is as a paraphrase of each candidate.
 //!
 //! # Definition
-//! score(v) = ln P(release | "Document : v↵Paraphrase of the document :") / max(1, tokens of the release).
-//! The prompt is DP-Prompt's, which rewriters of this kind are asked with themselves; an
-//! instruction-tuned judge reads it inside its chat template. The number of tokens is the same for all
-//! candidates of a trial: it makes margins of trials comparable and changes no guess. A release without
-//! a token tells nothing: all its scores are 0.
+//! score(v) = ln P(release | "Document : v↵Paraphrase of the document :") / max(1, tokens of the release). The prompt
+//! is DP-Prompt's, with which rewriters of this kind are prompted themselves; an instruction-tuned judge reads it
+//! inside its chat template. The number of tokens is the same for all candidates of a trial: dividing by it makes
+//! margins of trials comparable and changes no guess. A release without tokens reveals nothing: all its scores are 0.
 
 use std::sync::Arc;
 
 use teda_core::{Answer, Attack, LogLikelihood, Observation, Prompt, Result, Scorer, grouped};
 
-/// What a candidate is put into.
+/// The frame for a candidate.
 const PROMPT: &str = "Document : {}\nParaphrase of the document :";
 
 pub(super) struct Likelihood {
@@ -31,7 +30,7 @@ impl Likelihood {
 }
 
 impl Attack for Likelihood {
-    /// A trial has no scores where the judge has no room for one of its candidates and the release.
+    /// A trial has no scores if one of its candidates with the release exceeds the judge's window.
     fn score(&self, batch: &[Observation<'_>]) -> Result<Vec<Answer<Vec<f64>>>> {
         let pairs: Vec<(&str, &str)> = batch
             .iter()
@@ -85,7 +84,7 @@ mod tests {
             Ok(vec![-1.0, -3.0]),
         ];
         assert_eq!(scores, expected);
-        // Row by row as all at once, and all at once in one call.
+        // The same row by row as all at once, and all at once takes one call.
         assert_eq!(toy.calls(), 1);
         for (observation, expected) in batch.iter().zip(expected) {
             assert_eq!(attack.score(&[*observation]).unwrap(), [expected]);

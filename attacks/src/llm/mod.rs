@@ -1,22 +1,22 @@
 //! `llm`: a language model judges which candidate was rewritten.
 //!
 //! # Threat model
-//! The adversary knows the candidate set and sees the release; it has a public language model and no
-//! access to the mechanism. A judge on a server shows candidates and releases to whoever runs it.
+//! The adversary knows the candidate set and sees the release; it has a public language model and no access to the
+//! mechanism. A judge on a server reveals candidates and releases to whoever runs it.
 //!
 //! # Definition
-//! By likelihood: score(v) = ln P(release | prompt with v) / tokens of the release, under the judge, the
-//! prompt asking for a paraphrase of v in DP-Prompt's words ([`likelihood`]).
+//! By likelihood: score(v) = ln P(release | prompt with v) / tokens of the release, under the judge, where the prompt
+//! asks for a paraphrase of v in DP-Prompt's words ([`likelihood`]).
 //!
-//! By prompt: the judge is shown the release and the numbered candidates and asked for a number, in
-//! TeDA's words ([`prompt`]). Each trial is asked in two orders: a random one, and that one turned by
-//! half of its length, so that for k = 2 every candidate stands once at every place and a preference for
-//! places cancels. score(v) is the mean over the orders of
-//! - ln P("answer: \[\[N\]\]" | prompt) with N the number of v, where the judge's probabilities are seen
-//!   (a model in this process);
-//! - 1 where the judge answers with the number of v, else 0, where only its text is seen (a server).
-//!   The answer, white space around it aside, must be `answer: [[N]]` with N ∈ {1,…,k} and nothing
-//!   else. A trial with an answer that is not is guessed at random and counted as failed.
+//! By prompt: the judge is shown the release and the numbered candidates and asked for a number, in TeDA's words
+//! ([`prompt`]). Each trial is asked in two orders: a random one, and that one rotated by half of its length, so that
+//! for k = 2 every candidate is in every position once and a preference for positions cancels. score(v) is the mean
+//! over the orders of
+//! - ln P("answer: \[\[N\]\]" | prompt) with N the number of v, where the judge's probabilities are visible (a model
+//!   in this process);
+//! - where only the judge's text is visible (a server), 1 if it answers with the number of v, else 0. The answer,
+//!   apart from white space around it, must be `answer: [[N]]` with N ∈ {1,…,k} and nothing else. A trial with any
+//!   other answer is guessed at random and counted as failed.
 //!
 //! # Source
 //! TeDA (arXiv 2603.22968), Section 4.1 and Appendix B: the LLM distinguishability attack (there
@@ -24,10 +24,9 @@
 //! compare, with the judge in place of the mechanism.
 //!
 //! # Deviations
-//! The judge is the audit's own (`--judge`). The paper asks once, in the order of the set, and reads one
-//! sampled answer; here the order is random, a second one balances it, and the probabilities of all
-//! answers are compared where they can be seen. Line breaks of the prompt and the formulas in it are
-//! reconstructed ([`prompt`]).
+//! The judge is the audit's own (`--judge`). The paper asks once, in the order of the set, and reads one sampled
+//! answer; here the order is random, a second one balances it, and the probabilities of all answers are compared if
+//! they are visible. Line breaks of the prompt and the formulas in it are reconstructed ([`prompt`]).
 
 mod ask;
 mod likelihood;
@@ -62,13 +61,13 @@ pub const ENTRY: Entry = Entry {
     }),
 };
 
-/// A language model that judges, by what is seen of it.
+/// A language model that judges, by what is visible of it.
 #[derive(Clone)]
 pub enum Judge {
-    /// How likely it finds the release, given each candidate.
+    /// By how likely it finds the release, given each candidate.
     Likelihood(Arc<dyn Scorer>),
-    /// Asked which candidate it was: the probability of each answer.
+    /// By being asked which candidate it was: the probability of each answer.
     Probabilities(Arc<dyn Scorer>),
-    /// Asked which candidate it was: the answer that it writes.
+    /// By being asked which candidate it was: the answer that it writes.
     Words(Arc<dyn TextGenerator>),
 }

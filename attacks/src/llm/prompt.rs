@@ -1,18 +1,18 @@
-//! TeDA's question to a judge, and how its answer is read.
+//! TeDA's question to a judge, and parsing its answer.
 //!
 //! # Source
 //! TeDA (arXiv 2603.22968), Appendix B, word for word.
 //!
 //! # Deviations
-//! The paper sets formulas (Y, K, N ∈ {1,…,K}) and a list: K is written as the number of candidates, and
-//! paragraphs and list items begin on lines of their own.
+//! The paper typesets formulas (Y, K, N ∈ {1,…,K}) and a list: here K is written as the number of candidates, and
+//! paragraphs and list items begin on their own lines.
 
 use teda_core::{Answer, Prompt, Seed};
 
-/// In how many orders each trial is asked.
+/// Number of orders in which each trial is asked.
 pub(super) const ORDERS: usize = 2;
 
-/// The question about `k` candidates; what [`shown`] writes has its place in it.
+/// The question about `k` candidates; it has a place for what [`shown`] writes.
 pub(super) fn question(k: usize) -> Prompt {
     Prompt::new(&format!(
         "You are given a rewritten text Y and several candidate original texts. Your task is to identify \
@@ -25,7 +25,7 @@ pub(super) fn question(k: usize) -> Prompt {
     ))
 }
 
-/// The release and the candidates in the order in which they are numbered.
+/// The release and the candidates in the order of their numbers.
 pub(super) fn shown<'a>(release: &str, candidates: impl Iterator<Item = &'a str>) -> String {
     let mut text = format!("{release}\nCandidate original texts:");
     for (number, candidate) in (1..).zip(candidates) {
@@ -39,7 +39,7 @@ pub(super) fn answer(number: usize) -> String {
     format!("answer: [[{number}]]")
 }
 
-/// The number that `said` names, from 1 to `k`: nothing but that answer may stand in it.
+/// The number that `said` names, from 1 to `k`: it must contain nothing but that answer.
 pub(super) fn read(said: &str, k: usize) -> Answer<usize> {
     (1..=k)
         .find(|number| said.trim() == answer(*number))
@@ -50,7 +50,7 @@ pub(super) fn read(said: &str, k: usize) -> Answer<usize> {
         })
 }
 
-/// The orders in which k candidates are shown: a random one, and the same turned by half its length.
+/// The orders in which k candidates are shown: a random one, and the same rotated by half its length.
 pub(super) fn orders(seed: Seed, k: usize) -> [Vec<usize>; ORDERS] {
     let mut drawn: Vec<usize> = (0..k).collect();
     seed.stream().shuffle(&mut drawn);
@@ -79,7 +79,7 @@ Candidate original texts:
 2. jazz please
 Which candidate is most likely the original?"
         );
-        // Everything before the texts is one prefix, whatever they hold.
+        // Everything before the texts is one prefix, whatever the texts are.
         assert!(question(16).before().ends_with(
             "{1,...,16}. Do not include analysis or any additional text.\nRewritten text Y:\n"
         ));

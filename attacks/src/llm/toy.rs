@@ -1,4 +1,4 @@
-//! Judges whose every answer a test decides.
+//! Judges whose every answer is set by a test.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ pub(super) struct Toy {
 }
 
 impl Toy {
-    /// A judge whose probabilities are seen.
+    /// A judge whose probabilities are visible.
     pub(super) fn new(
         scores: impl Fn(&str, &str) -> Answer<LogLikelihood> + Send + Sync + 'static,
     ) -> Arc<Self> {
@@ -30,7 +30,7 @@ impl Toy {
         })
     }
 
-    /// A judge whose words alone are seen.
+    /// A judge that exposes only its text.
     pub(super) fn speaking(
         says: impl Fn(&str) -> Answer<String> + Send + Sync + 'static,
     ) -> Arc<Self> {
@@ -75,12 +75,12 @@ impl TextGenerator for Toy {
     }
 }
 
-/// Texts as an attack holds them.
+/// Texts in the form that attacks use.
 pub(super) fn texts(texts: &[&str]) -> Arc<[String]> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-/// What is seen of a trial.
+/// What an adversary sees of a trial.
 pub(super) fn observe<'a>(
     release: &'a str,
     candidates: &'a [usize],

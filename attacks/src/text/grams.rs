@@ -2,10 +2,10 @@
 
 use super::hash::hash;
 
-/// Characters of a text that are looked at, at most: the work on long texts is bounded.
+/// Most characters of a text that are examined: this bounds the work on long texts.
 const MOST: usize = 20_000;
 
-/// How often each run of three characters stands in a text, in lower case and with a space on both sides.
+/// How often each run of three characters occurs in a text, in lower case and with a space on both sides.
 pub(crate) struct Grams {
     /// Sorted by hash.
     counts: Vec<(u32, f32)>,
@@ -14,7 +14,7 @@ pub(crate) struct Grams {
 }
 
 impl Grams {
-    /// Of a text.
+    /// The counts of a text.
     pub(crate) fn of(text: &str) -> Self {
         let lower = text.chars().take(MOST).flat_map(char::to_lowercase);
         let characters: Vec<char> = [' '].into_iter().chain(lower).chain([' ']).collect();
@@ -35,7 +35,7 @@ impl Grams {
         }
     }
 
-    /// The cosine of two texts' counts; 0 where one has none.
+    /// The cosine of two texts' counts; 0 if one has none.
     pub(crate) fn cosine(&self, other: &Self) -> f64 {
         let (mut mine, mut theirs) = (
             self.counts.iter().peekable(),

@@ -1,9 +1,9 @@
-//! Words as numbers: a hash that is the same on every machine, and tables by it.
+//! Words as numbers: a hash that is the same on every machine, and tables keyed by it.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// FNV-1a with a last mix, over 64 bits: for words, whose collisions would only cost a guess.
+/// 64-bit FNV-1a with a final mix: for words, whose collisions would only cost a guess.
 pub(crate) fn hash(bytes: impl IntoIterator<Item = u8>) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in bytes {
@@ -19,10 +19,10 @@ pub(super) fn mix(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A table by hashes. Its order is never used.
+/// A table keyed by hashes. Its order is never used.
 pub(crate) type Table<T> = HashMap<u64, T, BuildHasherDefault<Same>>;
 
-/// Takes a hash for what it is.
+/// Uses a hash as it is.
 #[derive(Default)]
 pub(crate) struct Same(u64);
 

@@ -8,12 +8,12 @@ use super::words::{distinct, words};
 /// Inverse document frequencies: idf(w) = ln((N + 1) / (n + 1)) for a word of n among N texts.
 pub(crate) struct Rarity {
     texts: usize,
-    /// Texts that a word stands in.
+    /// Number of texts that contain a word.
     counts: Table<u32>,
 }
 
 impl Rarity {
-    /// Of the words of `texts`.
+    /// The rarity of the words of `texts`.
     pub(crate) fn of(texts: &[String]) -> Self {
         let words: Vec<Vec<u64>> = texts.par_iter().map(|text| distinct(words(text))).collect();
         let mut counts = Table::default();
@@ -24,7 +24,7 @@ impl Rarity {
         Self { texts, counts }
     }
 
-    /// Texts with this word.
+    /// Number of texts with this word.
     pub(crate) fn texts_with(&self, word: u64) -> usize {
         self.counts.get(&word).map_or(0, |count| *count as usize)
     }
@@ -34,7 +34,7 @@ impl Rarity {
         ((self.texts as f64 + 1.0) / (self.texts_with(word) as f64 + 1.0)).ln()
     }
 
-    /// Whether a word stands in one text of a thousand at most, or in no more than two.
+    /// Whether a word is in at most one text of a thousand, or in no more than two.
     pub(crate) fn is_rare(&self, word: u64) -> bool {
         self.texts_with(word) <= (self.texts / 1_000).max(2)
     }

@@ -1,4 +1,4 @@
-//! Words and what two texts share of them.
+//! Words, and what two texts share of them.
 
 use unicode_normalization::char::is_combining_mark;
 
@@ -33,14 +33,14 @@ pub(crate) fn bigrams(words: &[u64]) -> Vec<u64> {
     words.windows(2).map(both).collect()
 }
 
-/// Sorted, each once.
+/// The items sorted, each once.
 pub(crate) fn distinct(mut items: Vec<u64>) -> Vec<u64> {
     items.sort_unstable();
     items.dedup();
     items
 }
 
-/// What two sorted rows share.
+/// The items that two sorted sequences share.
 pub(crate) fn shared<'a>(a: &'a [u64], b: &'a [u64]) -> impl Iterator<Item = u64> + 'a {
     let mut b = b.iter().copied().peekable();
     a.iter().copied().filter(move |item| {

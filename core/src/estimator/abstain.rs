@@ -1,29 +1,28 @@
-//! Abstention: the attack guesses only where it is sure.
+//! Abstention: the attack guesses only when it is sure.
 //!
 //! # Definition
-//! The attack guesses where its margin is at least τ: r guesses in T trials, v of them right. At δ = 0,
-//! ε̂ = ln((k−1)p/(1−p)), p the Clopper-Pearson lower limit of v in r. At δ > 0,
-//! ε̂ = ln((k−1)(C − δ)/W), C the lower limit of v in T and W the upper limit of r − v in T. τ is the
-//! margin of the tuning trials at which the bound expected of the certification is largest.
+//! The attack guesses if its margin is at least τ: r guesses in T trials, v of them right. At δ = 0, ε̂ =
+//! ln((k−1)p/(1−p)), p the Clopper-Pearson lower limit of v in r. At δ > 0, ε̂ = ln((k−1)(C − δ)/W), C the lower limit
+//! of v in T and W the upper limit of r − v in T. τ is the margin of the tuning trials that maximises the bound
+//! expected in the certification.
 //!
 //! # Guarantee
-//! The margin may depend on the release and the candidates, never on the secret. Averaging
-//! P(guess i | i) ≤ e^ε P(guess i | j) + δ over i and j gives (k−1)P(right) ≤ e^ε P(wrong) + (k−1)δ, so
-//! at δ = 0 each guess is right with probability at most q(ε) given that it is made. One limit at α/2,
-//! or two at α/4 each. The tuning trials must be others than those counted, or τ fixed beforehand:
-//! the best of many τ on the same trials is no bound.
+//! The margin may depend on the release and the candidates, never on the secret. Averaging P(guess i | i) ≤ e^ε
+//! P(guess i | j) + δ over i and j gives (k−1)P(right) ≤ e^ε P(wrong) + (k−1)δ, so at δ = 0 each guess is right with
+//! probability at most q(ε), given that it is made. This takes one limit at α/2, or two at α/4 each. The tuning trials
+//! must be separate from those counted, or τ fixed beforehand: the best of many τ on the same trials is not a bound.
 //!
 //! # Source
-//! Abstention as in Steinke, Nasr & Jagielski (2023), "Privacy auditing with one (1) training run";
-//! the choice of τ: here. Its approximate limit: Paulson (1942), the cube root of F.
+//! Abstention as in Steinke, Nasr & Jagielski (2023), "Privacy auditing with one (1) training run". The choice of τ is
+//! our own; its approximate limit: Paulson (1942), the cube root of F.
 //!
 //! # Deviations
-//! The first fifth of the trials, 100,000 at most, chooses τ. Of an attack that learns, the trials that it learned
-//! from choose τ, by the guesses of models that were fitted without them, and all others are counted; τ then lies in
+//! The first fifth of the trials, at most 100,000, chooses τ. For an attack that learns, the trials that it learned
+//! from choose τ, using the guesses of models that were fitted without them, and all others are counted; τ is then in
 //! the middle of the widest gap between two margins at which the expected bound is within a twentieth of the largest.
 //!
 //! # Errors
-//! Failed, where a margin is NaN.
+//! Failed, if a margin is NaN.
 
 use super::evidence::{Design, Evidence, Observed};
 use super::{Assurance, Bound, Estimator, Level, Needs, check_guess, positive_ln_ratio, teda};
@@ -41,15 +40,15 @@ pub const ESTIMATOR: Estimator = Estimator {
     begin: |design| Box::new(Abstaining::new(design)),
 };
 
-/// Of the trials, one in so many chooses the threshold …
+/// One in this many trials chooses the threshold …
 const TUNING_SHARE: u64 = 5;
-/// … and at most so many: their margins are kept.
+/// … but at most this many: their margins are kept in memory.
 const MOST_TUNING: u64 = 100_000;
 
-/// Trials that first choose a threshold and then are counted.
+/// Trials that first choose a threshold and are then counted.
 struct Abstaining {
     design: Design,
-    /// Trials that choose.
+    /// Trials that choose the threshold.
     first: u64,
     tuning: Vec<(f64, bool)>,
     threshold: Option<f64>,
@@ -70,7 +69,7 @@ impl Abstaining {
         }
     }
 
-    /// Trials that are counted.
+    /// Number of trials that are counted.
     fn counted(&self) -> u64 {
         match self.design.tuning {
             0 => self.design.trials - self.first,
@@ -124,12 +123,12 @@ impl Evidence for Abstaining {
     }
 }
 
-/// What came of an attack that may abstain.
+/// Results of an attack that may abstain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Guesses {
     /// Trials in which it guessed.
     pub guessed: u64,
-    /// Those of them in which it was right.
+    /// Trials in which it guessed right.
     pub right: u64,
     /// All trials, guessed or not.
     pub trials: u64,
@@ -173,11 +172,11 @@ pub fn bound(guesses: &Guesses, k: usize, level: Level, delta: f64) -> f64 {
     positive_ln_ratio((k as f64 - 1.0) * (correct.p - delta), wrong.p)
 }
 
-/// The threshold to certify `trials` further trials with, from tuning trials given as (margin, right).
-/// It is a margin of the tuning, and takes every equal margin with it; −∞ (always guess) without any.
+/// The threshold for certifying `trials` further trials, from tuning trials given as (margin, right). It is one of the
+/// tuning margins, and includes every equal margin; −∞ (always guess) if there are none.
 ///
 /// # Errors
-/// Failed, where a margin is NaN.
+/// Failed, if a margin is NaN.
 ///
 /// # Panics
 /// If k < 2 or δ is outside [0, 1).
@@ -194,13 +193,13 @@ pub fn threshold(
     Ok(chosen.map_or(f64::NEG_INFINITY, |(margin, _)| *margin))
 }
 
-/// The same, where the margins of the tuning come from other models than those of the further trials: such margins
-/// are alike and never equal, and the best of many thresholds is partly luck. So of all thresholds that promise nearly
-/// the most (95 % of it) it is the one in the middle of the widest gap: between the last margin that it takes and the
-/// first that it leaves out, or 0 after the last. −∞ where nothing is promised.
+/// Like [`threshold`], for tuning margins that come from other models than those of the further trials. Such margins
+/// are similar but never equal, and the best of many thresholds is partly luck. So among all thresholds whose expected
+/// bound is nearly the largest (95 % of it), this one is in the middle of the widest gap: between the last margin that
+/// it includes and the first that it leaves out, or 0 after the last. −∞ if no bound is expected.
 ///
 /// # Errors
-/// Failed, where a margin is NaN.
+/// Failed, if a margin is NaN.
 ///
 /// # Panics
 /// If k < 2 or δ is outside [0, 1).
@@ -217,7 +216,7 @@ fn threshold_for_others(
     if most > 0.0 {
         for (place, (margin, expected)) in forecasts.iter().enumerate() {
             let next = forecasts.get(place + 1).map_or(0.0, |next| next.0);
-            // Of equal gaps the one that takes more guesses.
+            // Among equal gaps, the one that includes more guesses.
             if *expected >= NEARLY * most && margin - next >= widest.0 {
                 widest = (margin - next, f64::midpoint(*margin, next));
             }
@@ -226,11 +225,10 @@ fn threshold_for_others(
     Ok(widest.1)
 }
 
-/// What is nearly as good as the best.
+/// The share of the best that counts as nearly as good.
 const NEARLY: f64 = 0.95;
 
-/// The distinct margins of the tuning, the greatest first, each with the bound that is expected if all guesses from
-/// it on are made.
+/// The distinct margins of the tuning, largest first, each with the bound expected if all guesses down to it are made.
 fn forecasts(
     tuning: &[(f64, bool)],
     trials: u64,
@@ -246,7 +244,7 @@ fn forecasts(
     surest_first.sort_by(|a, b| b.0.total_cmp(&a.0));
     let forecast = Forecast::new(tuning.len(), trials, k, level, delta);
     let (mut guessed, mut right) = (0, 0);
-    // −0 and 0 are one margin, although they are sorted apart.
+    // −0 and 0 are the same margin, although they sort apart.
     let expected = |tied: &[(f64, bool)]| {
         guessed += tied.len();
         right += tied.iter().filter(|(_, right)| *right).count();
@@ -261,8 +259,8 @@ fn greatest(forecasts: &[(f64, f64)]) -> f64 {
     expected.fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// What a threshold would show on the certification trials, in closed form: there are as many
-/// thresholds as tuning trials, and the exact limit is only needed of one.
+/// What a threshold would show on the certification trials, in closed form: there are as many thresholds as tuning
+/// trials, and the exact limit is needed for only one.
 struct Forecast {
     scale: f64,
     trials: f64,
@@ -291,8 +289,8 @@ impl Forecast {
         }
     }
 
-    /// The bound if the tuning's counts repeat themselves, up to half an error more (as Jeffreys'
-    /// prior has it): a few lucky guesses promise nothing.
+    /// The bound if the tuning's counts repeat themselves, with half an extra error (as in Jeffreys' prior): a few
+    /// lucky guesses give no expected bound.
     fn bound(&self, guessed: usize, right: usize) -> f64 {
         let right_there = right as f64 * self.scale;
         let wrong_there = ((guessed - right) as f64 + 0.5) * self.scale;
@@ -310,8 +308,8 @@ impl Forecast {
         }
     }
 
-    /// The Clopper-Pearson upper limit of x in n as odds, by Paulson's approximation to its F quantile;
-    /// ∞ where the approximation has none.
+    /// The Clopper-Pearson upper limit of x in n as odds, by Paulson's approximation to its F quantile; ∞ where the
+    /// approximation is undefined.
     fn upper_odds(&self, x: f64, n: f64) -> f64 {
         let rest = n - x;
         let (a, b) = (1.0 / (9.0 * (x + 1.0)), 1.0 / (9.0 * rest));
@@ -366,8 +364,8 @@ mod tests {
         assert_eq!(bound(&guesses, 2, level(), 0.6), 0.0);
     }
 
-    /// Sure guesses are right, the others are coin flips: the threshold lies between, and takes all
-    /// of the equal margins.
+    /// Sure guesses are right, the others are coin flips: the threshold is in between, and includes all of the equal
+    /// margins.
     #[test]
     fn the_threshold_separates_sure_guesses_from_coin_flips() {
         let tuning: Vec<(f64, bool)> = (0..2_000)
@@ -413,7 +411,8 @@ mod tests {
         assert!(matches!(at(&[(f64::NAN, true)]), Err(Error::Failed(_))));
     }
 
-    /// Models that were fitted on other trials are alike: what the threshold leaves out lies clearly below.
+    /// Models that were fitted on other trials have similar margins: what the threshold leaves out is clearly below
+    /// it.
     #[test]
     fn a_threshold_for_other_models_takes_what_is_alike() {
         let alike = |i: u32| 1.0 + f64::from(i % 7) * 1e-3;

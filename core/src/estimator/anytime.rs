@@ -1,4 +1,4 @@
-//! A success rate watched for as long as one likes: Robbins' mixture for Bernoulli trials.
+//! A success rate monitored for any length of time: Robbins' mixture for Bernoulli trials.
 //!
 //! # Definition
 //! After s successes in t trials, K(q) is the likelihood ratio against the success rate q, averaged
@@ -22,8 +22,8 @@
 //! sequences": the one-sided beta-binomial mixture.
 //!
 //! # Deviations
-//! ln K is lowered by 10⁻⁸, more than its quadrature and rounding err where K is near 1/tail, up to
-//! 10⁹ trials.
+//! ln K is lowered by 10⁻⁸, which exceeds the errors of its quadrature and rounding where K is near 1/tail, up to 10⁹
+//! trials.
 
 use super::evidence::Counted;
 use super::{Assurance, Bound, Estimator, Level, Needs, check_guess, teda};
@@ -32,7 +32,7 @@ use crate::stats::angle::Angle;
 use crate::stats::binomial::Probability;
 use crate::stats::quadrature;
 
-/// The estimator that may be looked at at any time.
+/// The estimator that may be looked at any time.
 pub const ESTIMATOR: Estimator = Estimator {
     name: "anytime",
     summary: "success rate of the forced guess, valid however often it is looked at and whenever the audit stops",
@@ -52,10 +52,10 @@ fn bound(matrix: &ConfusionMatrix, level: Level, delta: f64) -> Bound {
     }
 }
 
-/// What is taken off ln K for rounding.
+/// Subtracted from ln K for rounding.
 const ALLOWANCE: f64 = 1e-8;
 
-/// Successes among trials so far, at a level.
+/// Successes and trials so far, at a level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Anytime {
     level: Level,
@@ -64,13 +64,13 @@ pub struct Anytime {
 }
 
 impl Anytime {
-    /// Before the first trial.
+    /// The state before the first trial.
     #[must_use]
     pub fn new(level: Level) -> Self {
         Self::from_counts(level, 0, 0)
     }
 
-    /// After `trials` trials with `successes` successes.
+    /// The state after `trials` trials with `successes` successes.
     ///
     /// # Panics
     /// If successes > trials.
@@ -121,13 +121,13 @@ impl Anytime {
         self.ln_evidence(success_limit(k, claim, delta)) >= self.target()
     }
 
-    /// The lower limit of the success rate, valid at all times together. 0 without successes.
+    /// The lower limit of the success rate, valid at all times simultaneously. 0 without successes.
     #[must_use]
     pub fn lower_limit(&self) -> Probability {
         lower_limit(self.successes, self.trials, self.target())
     }
 
-    /// The upper limit of the success rate, valid at all times together. 1 without failures.
+    /// The upper limit of the success rate, valid at all times simultaneously. 1 without failures.
     #[must_use]
     pub fn upper_limit(&self) -> Probability {
         lower_limit(self.trials - self.successes, self.trials, self.target()).complement()
@@ -152,19 +152,19 @@ impl Anytime {
         epsilon(self.upper_limit(), k, delta)
     }
 
-    /// The evidence that refutes.
+    /// The evidence needed to refute.
     fn target(&self) -> f64 {
         ALLOWANCE - self.level.tail().ln()
     }
 }
 
-/// The ε that a success rate shows.
+/// The ε implied by a success rate.
 fn epsilon(rate: Probability, k: usize, delta: f64) -> f64 {
     check_guess(k, delta);
     teda::shown(rate, k, delta)
 }
 
-/// The most that a forced guess among `k` candidates can succeed with under (ε, δ).
+/// The highest success probability of a forced guess among `k` candidates under (ε, δ).
 ///
 /// # Panics
 /// If k < 2, ε is negative or NaN, or δ is outside [0, 1).
@@ -196,7 +196,7 @@ fn ln_evidence(successes: u64, trials: u64, q: Probability) -> f64 {
         p: s / trials as f64,
         q: f / trials as f64,
     });
-    // The peak of the likelihood above q, and e⁻¹⁶ of it on both sides. What is cut off only lowers K.
+    // The peak of the likelihood above q, and the range around it down to e⁻¹⁶ of it. What is cut off only lowers K.
     let peak = (best.radians() - start.radians()).max(0.0);
     let reach = 4.0 / (trials as f64).sqrt();
     let fall = -start.slope(s, f);
@@ -221,7 +221,7 @@ fn lower_limit(successes: u64, trials: u64, target: f64) -> Probability {
         p: 1.0 / (1.0 + (-log_odds).exp()),
         q: 1.0 / (1.0 + log_odds.exp()),
     };
-    // A limit beyond is farther from 0 or 1 than any rate that the counts can tell from it.
+    // A limit beyond this is farther from 0 or 1 than any rate that the counts can distinguish from it.
     let reach = (trials as f64).ln() + target + 40.0;
     let (mut low, mut high) = (-reach, reach);
     while high - low > 1e-12 * reach {
@@ -266,7 +266,7 @@ mod tests {
         }
     }
 
-    /// The same, where the incomplete Beta functions would lose every digit.
+    /// The same in a range where the incomplete Beta functions would lose every digit.
     #[test]
     fn evidence_at_a_billion_trials() {
         for (s, q, expected) in [

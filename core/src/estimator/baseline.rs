@@ -1,13 +1,12 @@
-//! The two-hypothesis baseline: true and false positive rate estimated apart.
+//! The two-hypothesis baseline: true and false positive rate estimated separately.
 //!
 //! # Definition
-//! With k = 2, "positive" means guessing the first candidate. ε̂ = max(0, ln((TPR − δ) / FPR)), TPR
-//! the Clopper-Pearson lower limit over the trials whose secret was the first candidate, FPR the
-//! upper limit over those whose secret was the second. Each limit spends α/4, so that the bound
-//! spends α/2 like every other.
+//! With k = 2, "positive" means guessing the first candidate. ε̂ = max(0, ln((TPR − δ) / FPR)), where TPR is the
+//! Clopper-Pearson lower limit over the trials whose secret was the first candidate, and FPR the upper limit over
+//! those whose secret was the second. Each limit spends α/4, so that the bound spends α/2 like every other.
 //!
 //! # Source
-//! Arcolezi & Gambs (2024), as TeDA's Section 3.3 compares with it.
+//! Arcolezi & Gambs (2024), with which TeDA's Section 3.3 compares.
 
 use super::evidence::Counted;
 use super::{Assurance, Bound, Estimator, Level, Needs, positive_ln_ratio, two_candidates};
@@ -54,7 +53,7 @@ mod tests {
         ConfusionMatrix::from_counts(2, counts.concat())
     }
 
-    /// Randomised response with 10⁶ trials a hypothesis, at its expected counts.
+    /// Randomised response with 10⁶ trials per hypothesis, at its expected counts.
     #[test]
     fn randomised_response_at_its_mean() {
         for (epsilon, expected) in [(0.5_f64, 0.494), (1.0, 0.994), (2.0, 1.991), (4.0, 3.979)] {

@@ -1,30 +1,29 @@
 //! White-box certificates: what a mechanism's own probabilities prove about its ε.
 //!
 //! # Definition
-//! Pure DP: ε ≥ |ln P(y|v_i) − ln P(y|v_j)| for every output y and every pair; the certificate is the
-//! largest over all outputs seen, ∞ where y is possible under one of the two alone. δ > 0: with
-//! ℓ = ln P(y|v) − ln P(y|v′), y drawn for the secret v, the smallest δ of a pair is
-//! δ(ε) = E[(1 − e^{ε−ℓ})₊]. X_ε is that value of a trial, averaged over the k − 1 other candidates;
-//! the certificate is the last ε of the grid 0, 0.01, 0.02, … up to which every `E[X_ε] ≤ δ` was
-//! refuted by betting.
+//! Pure DP: ε ≥ |ln P(y|v_i) − ln P(y|v_j)| for every output y and every pair; the certificate is the largest over all
+//! outputs seen, ∞ if y is possible under only one of the two. δ > 0: with ℓ = ln P(y|v) − ln P(y|v′), y drawn for the
+//! secret v, the smallest δ of a pair is δ(ε) = E[(1 − e^{ε−ℓ})₊]. X_ε is that value for one trial, averaged over the
+//! k − 1 other candidates; the certificate is the last ε of the grid 0, 0.01, 0.02, … up to which every `E[X_ε] ≤ δ`
+//! was refuted by betting.
 //!
 //! # Guarantee
-//! Pure DP: certain, no confidence level is spent; the likelihoods must be exact, and y need not even
-//! have been drawn at random. δ > 0: under (ε, δ)-DP `E[X_ε] ≤ δ`, and so for every larger ε. A claim
-//! above the true ε needs the first true hypothesis on the grid to be refuted, whatever was refuted
-//! after it, so one test at α/2 is the whole price of the search, at all times together.
+//! Pure DP: certain, no confidence level is spent; the likelihoods must be exact, and y need not even have been drawn
+//! at random. δ > 0: under (ε, δ)-DP `E[X_ε] ≤ δ`, and so for every larger ε. A claim above the true ε requires that
+//! the first true hypothesis on the grid is refuted, whatever is refuted after it, so one test at α/2 is the whole
+//! price of the search, at all times simultaneously.
 //!
 //! # Source
 //! Neyman & Pearson (1933); δ(ε) as the hockey-stick divergence: Barthe & Olmedo (2013); tests in a
 //! fixed order: Maurer, Hothorn & Lehmacher (1995).
 //!
 //! # Deviations
-//! Each log-likelihood is taken to be right to 8 ulps, and differences are lowered by as much on both
-//! sides. Likelihoods that err more, as sums of many terms do, must be rounded by who computes them.
+//! Each log-likelihood is assumed to be right to 8 ulps, and differences are lowered by that amount on both sides.
+//! Likelihoods with larger errors, such as sums of many terms, must be rounded by whoever computes them.
 //!
 //! # Errors
-//! Failed, where a log-likelihood is NaN or +∞, where all are −∞, where there are fewer than two, and
-//! at δ > 0 where the release was impossible under its own secret. Usage, where δ is not in (0, 1).
+//! Failed, if a log-likelihood is NaN or +∞, if all are −∞, if there are fewer than two, and at δ > 0 if the release
+//! was impossible under its own secret. Usage, if δ is not in (0, 1).
 
 use super::evidence::{self, Design, Evidence, Observed};
 use super::{Assurance, Bound, Estimator, Level, Needs, likelihoods};
@@ -42,7 +41,7 @@ pub const ESTIMATOR: Estimator = Estimator {
     begin: |design| Box::new(Certified::new(design)),
 };
 
-/// Releases with their likelihoods.
+/// Evidence from releases with their likelihoods.
 enum Certified {
     Exact {
         certificate: Certificate,
@@ -95,7 +94,7 @@ impl Evidence for Certified {
                 Self::Exact { certificate, .. } => certificate.epsilon(),
                 Self::Approximate(certificate) => certificate.epsilon(),
             },
-            // One release that is impossible under another candidate shows any ε.
+            // A single release that is impossible under another candidate shows any ε.
             ceiling: f64::INFINITY,
         }
     }
@@ -108,24 +107,24 @@ impl Evidence for Certified {
     }
 }
 
-/// How many units in the last place a log-likelihood may err by.
+/// The error of a log-likelihood, in units in the last place.
 const ULPS: f64 = 8.0;
-/// What e^{ε−ℓ} may err by beyond ℓ.
+/// The error of e^{ε−ℓ} beyond that of ℓ.
 const ROUNDING: f64 = 2e-15;
-/// The grid of ε at δ > 0.
+/// The step of the ε grid at δ > 0.
 const STEP: f64 = 0.01;
 const STEPS: usize = 2_000;
 
 /// The output that proves the most under pure DP.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Witness {
-    /// Number of the output, in the order in which they were taken, from 0.
+    /// Number of the output, in the order observed, from 0.
     pub output: u64,
-    /// The candidate under which it is likeliest.
+    /// The candidate under which it is most likely.
     pub likeliest: usize,
     /// The candidate under which it is least likely.
     pub unlikeliest: usize,
-    /// ε ≥ this, for certain. ∞ where the output is impossible under the latter.
+    /// ε ≥ this, for certain. ∞ if the output is impossible under the latter.
     pub epsilon: f64,
 }
 
@@ -137,16 +136,16 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// Before any output.
+    /// The state before any output.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes an output with its log-likelihood under every candidate.
+    /// Adds an output with its log-likelihood under every candidate.
     ///
     /// # Errors
-    /// Failed, where they are fewer than two, NaN, +∞ or all −∞.
+    /// Failed, if there are fewer than two, or they are NaN, +∞ or all −∞.
     pub fn observe(&mut self, log_likelihoods: &[f64]) -> Result<()> {
         likelihoods::highest(log_likelihoods)?;
         let extreme = |sign: f64| {
@@ -170,7 +169,7 @@ impl Certificate {
         Ok(())
     }
 
-    /// ε ≥ this, for certain; 0 where nothing was shown.
+    /// ε ≥ this, for certain; 0 if nothing was shown.
     #[must_use]
     pub fn epsilon(&self) -> f64 {
         self.witness.map_or(0.0, |witness| witness.epsilon)
@@ -188,17 +187,17 @@ impl Certificate {
 pub struct ApproximateCertificate {
     /// One for each ε of the grid up to the largest ℓ so far, with e^ε.
     wagers: Vec<(f64, Wager)>,
-    /// That of every other ε: all its values were 0.
+    /// The wager of every other ε: all its values were 0.
     silent: Wager,
-    /// How many hypotheses of the grid are refuted without a gap.
+    /// How many hypotheses of the grid are refuted without a gap, from the first.
     refuted: usize,
 }
 
 impl ApproximateCertificate {
-    /// Before any output, at δ = `delta`.
+    /// The state before any output, at δ = `delta`.
     ///
     /// # Errors
-    /// Usage, where δ is not in (0, 1): at δ = 0 the [`Certificate`] is exact.
+    /// Usage, if δ is not in (0, 1): at δ = 0 the [`Certificate`] is exact.
     pub fn new(delta: f64, level: Level, horizon: Horizon) -> Result<Self> {
         if !(delta > 0.0 && delta < 1.0) {
             return Err(Error::usage(format!(
@@ -212,11 +211,11 @@ impl ApproximateCertificate {
         })
     }
 
-    /// Takes the next release, drawn for candidate `secret`, with its log-likelihood under every
-    /// candidate, in the order of the trials.
+    /// Adds the next release, drawn for candidate `secret`, with its log-likelihood under every candidate. Releases
+    /// come in the order of the trials.
     ///
     /// # Errors
-    /// Failed, where they are fewer than two, NaN, +∞ or −∞ for the secret itself, or the secret is no
+    /// Failed, if there are fewer than two, one is NaN or +∞, or is −∞ for the secret itself, or the secret is not a
     /// candidate.
     pub fn observe(&mut self, secret: usize, log_likelihoods: &[f64]) -> Result<()> {
         let others = relative_likelihoods(secret, log_likelihoods)?;
@@ -236,7 +235,7 @@ impl ApproximateCertificate {
         Ok(())
     }
 
-    /// Gives every ε of the grid for which the next value is not 0 a wager of its own.
+    /// Gives a separate wager to every ε of the grid for which the next value is not 0.
     fn extend(&mut self, others: &[f64]) {
         let least = others.iter().copied().fold(f64::INFINITY, f64::min);
         while self.wagers.len() <= STEPS {
@@ -248,8 +247,7 @@ impl ApproximateCertificate {
         }
     }
 
-    /// ε ≥ this with confidence 1 − α/2, also where it is looked at after every trial; 0 where nothing
-    /// was shown.
+    /// ε ≥ this with confidence 1 − α/2, even if it is looked at after every trial; 0 if nothing was shown.
     #[must_use]
     pub fn epsilon(&self) -> f64 {
         grid(self.refuted.saturating_sub(1))
@@ -282,13 +280,13 @@ fn grid(i: usize) -> f64 {
     i as f64 * STEP
 }
 
-/// ln of the ratio of two likelihoods, not both 0, lowered by what they may err.
+/// ln of the ratio of two likelihoods, not both 0, lowered by their possible error.
 fn ratio(ln_numerator: f64, ln_denominator: f64) -> f64 {
     if ln_denominator == f64::NEG_INFINITY {
         return f64::INFINITY;
     }
     let allowance = ULPS * f64::EPSILON * (ln_numerator.abs() + ln_denominator.abs());
-    // The difference of two finite numbers may overflow, and is not infinite for that.
+    // The difference of two finite numbers may overflow, but that does not make it infinite.
     (ln_numerator - ln_denominator).min(f64::MAX) - allowance
 }
 
@@ -355,8 +353,8 @@ mod tests {
         }
     }
 
-    /// Every output is impossible under the other candidate: δ = 1 is needed whatever ε, so any
-    /// smaller δ is refuted on the whole grid.
+    /// Every output is impossible under the other candidate: δ = 1 is needed for any ε, so any smaller δ is refuted on
+    /// the whole grid.
     #[test]
     fn a_mechanism_without_privacy_reaches_the_end_of_the_grid() {
         let mut approximate =
@@ -370,7 +368,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against integers, whose differences are exact: never above, hardly below.
+        /// Against integers, whose differences are exact: never above, barely below.
         #[test]
         fn rounding_is_downwards(a in -1_000_000_i64..0, b in -1_000_000_i64..0, scale in 0.001_f64..1.0) {
             let mut certificate = Certificate::new();

@@ -1,9 +1,9 @@
-//! Errors of a test between two hypotheses, counted apart.
+//! Errors of a test between two hypotheses, counted separately.
 //!
 //! # Definition
-//! With two candidates, "positive" means that the secret is the first one, as for the baseline. A
-//! false positive is a trial whose secret is the second and whose guess is the first; a false negative
-//! the other way round. The rates FPR and FNR are over the trials of each secret.
+//! With two candidates, "positive" means that the secret is the first one, as for the baseline. A false positive is a
+//! trial whose secret is the second and whose guess is the first; a false negative is the opposite. The rates FPR and
+//! FNR are over the trials of each secret.
 //!
 //! # Source
 //! The hypothesis test behind differential privacy: Kairouz, Oh & Viswanath (2015).
@@ -43,13 +43,13 @@ impl ErrorCounts {
         }
     }
 
-    /// As many trials without an error.
+    /// The same number of trials without errors.
     fn without_errors(&self) -> Self {
         Self::new(0, self.negatives, 0, self.positives)
     }
 
-    /// A bound and its ceiling from a matrix over two candidates; both 0 for other tallies, which no
-    /// supported design makes.
+    /// A bound and its ceiling from a matrix over two candidates; both 0 for other matrices, which no supported design
+    /// produces.
     pub(super) fn bound(matrix: &ConfusionMatrix, of: impl Fn(&Self) -> f64) -> Bound {
         let counts = Self::of(matrix).ok();
         Bound {

@@ -1,17 +1,17 @@
-//! What a cell's trials amount to, taken one after the other.
+//! The evidence in a cell's trials, taken one after the other.
 //!
 //! # Definition
-//! An estimator begins with nothing and is shown every trial of its cell once, in the order of their
-//! numbers: what it says depends on them alone, whether they are made, resumed, merged or read again.
-//! Memory does not grow with the number of trials, but for what an estimator says of itself.
+//! An estimator starts empty and is shown every trial of its cell once, in the order of their numbers: its result
+//! depends on them alone, whether they are made, resumed, merged or read again. Memory does not grow with the number
+//! of trials, except where an estimator's documentation says otherwise.
 
 use super::{Bound, Level};
 use crate::{Cause, ConfusionMatrix, Error, Result};
 
-/// What an estimator knows of its cell beforehand.
+/// What an estimator knows about its cell beforehand.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Design {
-    /// Candidates of a trial.
+    /// Candidates per trial.
     pub k: usize,
     /// Trials that will be counted.
     pub trials: u64,
@@ -19,24 +19,24 @@ pub struct Design {
     pub tuning: u64,
     /// The confidence.
     pub level: Level,
-    /// δ of the (ε, δ) that is bounded.
+    /// The δ of the (ε, δ) to bound.
     pub delta: f64,
 }
 
 /// One trial, as an estimator sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Observed<'a> {
-    /// The candidate texts, by number.
+    /// The candidate texts, by index.
     pub candidates: &'a [u32],
-    /// The place of the text that was rewritten.
+    /// The position of the text that was rewritten.
     pub secret: usize,
-    /// The place of the attack's guess.
+    /// The position of the attack's guess.
     pub guess: usize,
-    /// How sure the attack is: best score less second best; 0 where the guess is a random one.
+    /// How sure the attack is: best score minus second best; 0 if the guess is random.
     pub margin: f64,
-    /// Why there was no release, or the attack had no scores for it: the guess is then a random one.
+    /// Why there was no release, or why the attack had no scores for it; the guess is then random.
     pub failure: Option<Cause>,
-    /// ln P(release | candidate) under the mechanism; empty where it is not known.
+    /// ln P(release | candidate) under the mechanism; empty if not known.
     pub log_likelihoods: &'a [f64],
 }
 
@@ -50,30 +50,30 @@ impl Observed<'_> {
 
 /// The trials of a cell so far.
 pub trait Evidence: Send {
-    /// Takes the next trial.
+    /// Records the next trial.
     ///
     /// # Errors
-    /// Failed, where the trial has numbers that no trial can have.
+    /// Failed, if the trial has numbers that no trial can have.
     fn record(&mut self, trial: &Observed<'_>) -> Result<()>;
 
-    /// Takes the next trial of those that are not counted, with the guess of a model that was fitted without
-    /// it. What an estimator chooses (a threshold) it may choose by these.
+    /// Records the next of the trials that are not counted, with the guess of a model that was fitted without it. An
+    /// estimator may use these for choices of its own (such as a threshold).
     ///
     /// # Errors
-    /// As [`Self::record`].
+    /// Same as [`Self::record`].
     fn tune(&mut self, _trial: &Observed<'_>) -> Result<()> {
         Ok(())
     }
 
-    /// Whether equal trials may be taken together and all of them in any order: it goes by their counts.
+    /// Whether equal trials may be taken together and all of them in any order: only their counts matter.
     fn goes_by_counts(&self) -> bool {
         false
     }
 
-    /// Takes as many trials that are all the same.
+    /// Records this many identical trials.
     ///
     /// # Errors
-    /// As [`Self::record`].
+    /// Same as [`Self::record`].
     fn record_times(&mut self, trial: &Observed<'_>, times: u64) -> Result<()> {
         (0..times).try_for_each(|_| self.record(trial))
     }
@@ -81,7 +81,7 @@ pub trait Evidence: Send {
     /// What they show.
     fn bound(&self) -> Bound;
 
-    /// The candidate texts, by number, that show it, where single ones do.
+    /// The candidate texts, by index, that show the bound, if particular texts do.
     fn witness(&self) -> Option<Vec<u32>> {
         None
     }
@@ -127,10 +127,10 @@ impl Evidence for Counted {
     }
 }
 
-/// The log-likelihoods of a trial, which white-box estimators cannot do without.
+/// The log-likelihoods of a trial, which white-box estimators require.
 ///
 /// # Errors
-/// Usage, where there are none.
+/// Usage, if there are none.
 pub(super) fn likelihoods<'a>(estimator: &str, trial: &Observed<'a>) -> Result<&'a [f64]> {
     if trial.log_likelihoods.is_empty() {
         return Err(Error::usage(format!(

@@ -1,10 +1,9 @@
 //! Gaussian differential privacy: a lower bound on μ, and the ε that it implies at δ > 0.
 //!
 //! # Definition
-//! μ = Φ⁻¹(1 − FPR) − Φ⁻¹(FNR), at the Clopper-Pearson upper limits of both rates, never negative.
-//! A μ-GDP mechanism is (ε, δ)-DP exactly for δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ); the bound is
-//! the ε with δ(ε) = δ, 0 where δ(0) ≤ δ. Only δ > 0 has one: no Gaussian
-//! mechanism is purely DP.
+//! μ = Φ⁻¹(1 − FPR) − Φ⁻¹(FNR), at the Clopper-Pearson upper limits of both rates, never negative. A μ-GDP mechanism
+//! is (ε, δ)-DP exactly for δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ); the bound is the ε with δ(ε) = δ, or 0 if δ(0) ≤
+//! δ. It exists only for δ > 0: no Gaussian mechanism is purely DP.
 //!
 //! # Guarantee
 //! Each of the two limits spends α/4, so μ and every ε read from it spend α/2. The bound on μ holds
@@ -17,11 +16,11 @@
 //! differentially private machine learning".
 //!
 //! # Accuracy
-//! δ(ε) is computed in log space from Mills' ratio, so that it keeps its digits at δ = 10⁻³⁰⁰; quantile
-//! and ε are rounded down by more than they err.
+//! δ(ε) is computed in log space from Mills' ratio, so that it keeps its digits at δ = 10⁻³⁰⁰; quantile and ε are
+//! rounded down by more than their error.
 //!
 //! # Errors
-//! Usage, where δ is not in (0, 1).
+//! Usage, if δ is not in (0, 1).
 
 use super::error_counts::ErrorCounts;
 use super::evidence::Counted;
@@ -44,7 +43,7 @@ pub const ESTIMATOR: Estimator = Estimator {
     begin: |design| Counted::begin(design, of_tally),
 };
 
-/// The bound from a matrix over two candidates. A design without an ε is not supported, so none is asked for.
+/// The bound from a matrix over two candidates. Designs without an ε are not supported, so they do not occur here.
 fn of_tally(matrix: &ConfusionMatrix, level: Level, delta: f64) -> Bound {
     ErrorCounts::bound(matrix, |counts| bound(counts, level, delta).unwrap_or(0.0))
 }
@@ -68,7 +67,7 @@ pub fn mu_lower_limit(counts: &ErrorCounts, level: Level) -> f64 {
 /// ε ≥ this with confidence 1 − α/2 at δ = `delta`, for a mechanism declared Gaussian.
 ///
 /// # Errors
-/// Usage, where δ is not in (0, 1).
+/// Usage, if δ is not in (0, 1).
 pub fn bound(counts: &ErrorCounts, level: Level, delta: f64) -> Result<f64> {
     epsilon(mu_lower_limit(counts, level), delta)
 }
@@ -76,7 +75,7 @@ pub fn bound(counts: &ErrorCounts, level: Level, delta: f64) -> Result<f64> {
 /// The ε of a μ-GDP mechanism at δ = `delta`, rounded down.
 ///
 /// # Errors
-/// Usage, where δ is not in (0, 1).
+/// Usage, if δ is not in (0, 1).
 ///
 /// # Panics
 /// If μ is negative, infinite or NaN.
@@ -86,9 +85,9 @@ pub fn epsilon(mu: f64, delta: f64) -> Result<f64> {
             "Gaussian differential privacy has an epsilon only for 0 < delta < 1, not for delta = {delta}. Give --delta, for instance 1e-5"
         )));
     }
-    // Mills' ratios err by 10⁻¹³, and their difference by about 1/μ times as much.
+    // Mills' ratios have an error of 10⁻¹³, and their difference about 1/μ times as much.
     let target = delta.ln() + 1e-9 * (1.0 + 1.0 / mu);
-    // δ falls in ε.
+    // δ decreases in ε.
     let more = |epsilon: f64| ln_delta(mu, epsilon) >= target;
     if !more(0.0) {
         return Ok(0.0);
@@ -167,7 +166,7 @@ mod tests {
         }
     }
 
-    /// Both error rates of the best test at their mean: μ from 10⁶ trials a side is close below.
+    /// Both error rates of the best test at their mean: μ from 10⁶ trials per side is slightly below the true one.
     #[test]
     fn a_gaussian_mechanism_at_its_mean() {
         let level = Level::new(0.01).unwrap();

@@ -1,11 +1,10 @@
 //! The joint Beta interval: a credible lower bound on ε from both error rates together.
 //!
 //! # Definition
-//! FPR and FNR have independent posteriors Beta(½ + errors, ½ + successes). (ε, δ)-DP confines them to
-//! lo(x) ≤ FPR ≤ hi(x) at FNR = x, with lo(x) = max(0, 1−δ−xe^ε, (1−δ−x)e^−ε) and
-//! hi(x) = min(1, 1+(δ−x)e^−ε, δ+(1−x)e^ε). The bound is the ε at which that region has the posterior
-//! probability α/2: mass(ε) = ∫₀¹ [F_FPR(hi(x_u)) − F_FPR(lo(x_u))] du = α/2, x_u = F_FNR⁻¹(u); 0
-//! where the region of ε = 0 already has more.
+//! FPR and FNR have independent posteriors Beta(½ + errors, ½ + successes). (ε, δ)-DP confines them to lo(x) ≤ FPR ≤
+//! hi(x) at FNR = x, with lo(x) = max(0, 1−δ−xe^ε, (1−δ−x)e^−ε) and hi(x) = min(1, 1+(δ−x)e^−ε, δ+(1−x)e^ε). The bound
+//! is the ε at which that region has the posterior probability α/2: mass(ε) = ∫₀¹ [F_FPR(hi(x_u)) − F_FPR(lo(x_u))] du
+//! = α/2, x_u = F_FNR⁻¹(u); 0 if the region of ε = 0 already has more.
 //!
 //! # Guarantee
 //! Credible, not a confidence bound: under Jeffreys' prior for both rates the posterior probability
@@ -18,8 +17,8 @@
 //! Zanella-Béguelin et al. (2023), "Bayesian estimation of differential privacy".
 //!
 //! # Accuracy
-//! The integral is over the angle of FNR, in panels that start where either posterior has its mass or
-//! the region a corner; the bound is right to 2·10⁻⁵ from 1 to 10⁷ trials a side.
+//! The integral is over the angle of FNR, in panels that start where either posterior has its mass or the region has a
+//! corner; the bound is right to 2·10⁻⁵ from 1 to 10⁷ trials per side.
 
 use super::error_counts::ErrorCounts;
 use super::evidence::Counted;
@@ -93,7 +92,7 @@ impl Region {
         }
     }
 
-    /// Its probability under both posteriors.
+    /// The region's probability under both posteriors.
     fn mass(&self, fpr: &Posterior, fnr: &Posterior) -> f64 {
         let mut breaks: Vec<f64> = self
             .corners()
@@ -115,7 +114,7 @@ impl Region {
             .sum()
     }
 
-    /// Least and largest FPR at FNR = `x`, as angles.
+    /// Smallest and largest FPR at FNR = `x`, as angles.
     fn interval(&self, x: Probability) -> (f64, f64) {
         let low = ((x.q - self.delta) * self.shrunk)
             .max(1.0 - self.delta - x.p * self.grown)
@@ -172,8 +171,8 @@ mod tests {
         }
     }
 
-    /// Against 400 001-point sums over the angle with another incomplete Beta function, from 1 to 10⁷
-    /// trials a side, at probability 0.005. The last one, at 0.05, also by simulation.
+    /// Against sums over 400 001 points of the angle with another incomplete Beta function, from 1 to 10⁷ trials per
+    /// side, at probability 0.005. The last one, at 0.05, also by simulation.
     #[test]
     fn values_of_a_brute_force_reference() {
         for (counts, delta, expected) in [

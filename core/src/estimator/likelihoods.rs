@@ -1,11 +1,11 @@
-//! Log-likelihoods of one release under each candidate, as white-box estimators take them.
+//! Log-likelihoods of one release under each candidate, as used by white-box estimators.
 
 use crate::{Error, Result};
 
-/// The highest of them.
+/// The highest log-likelihood.
 ///
 /// # Errors
-/// Failed, where they are fewer than two, NaN, +∞ or all −∞: no candidate made such a release.
+/// Failed, if there are fewer than two, or they are NaN, +∞ or all −∞: no candidate could give such a release.
 pub fn highest(log_likelihoods: &[f64]) -> Result<f64> {
     if log_likelihoods.len() < 2 {
         return Err(Error::failed(

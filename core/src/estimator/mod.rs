@@ -1,7 +1,7 @@
 //! Estimators: the trials of a cell in, a lower bound on ε out.
 //!
-//! Every bound spends α/2 in total, the lower tail of a two-sided interval at level α as in TeDA,
-//! however many limits it combines.
+//! Every bound spends α/2 in total, the lower tail of a two-sided interval at level α as in TeDA, regardless of how
+//! many limits it combines.
 
 pub mod abstain;
 pub mod anytime;
@@ -20,7 +20,7 @@ pub use evidence::{Design, Evidence, Observed};
 
 use crate::{Error, Result};
 
-/// A confidence level as TeDA counts it: two-sided, of which a lower bound spends half.
+/// A confidence level as in TeDA: two-sided, with half of it spent by a lower bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Level(f64);
 
@@ -45,23 +45,23 @@ impl Level {
         self.0
     }
 
-    /// What a lower bound spends: α/2.
+    /// The tail that a lower bound spends: α/2.
     #[must_use]
     pub fn tail(self) -> f64 {
         self.0 / 2.0
     }
 }
 
-/// A lower bound on ε with the most that the same trials could have shown.
+/// A lower bound on ε, with the most that the same trials could have shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bound {
-    /// ε ≥ this with confidence 1 − α/2; 0 where nothing was shown.
+    /// ε ≥ this with confidence 1 − α/2; 0 if nothing was shown.
     pub epsilon: f64,
     /// The bound if every guess had been right.
     pub ceiling: f64,
 }
 
-/// What an estimator needs beside guesses.
+/// What an estimator needs besides guesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     /// Nothing.
@@ -75,19 +75,19 @@ pub enum Needs {
 /// How sure a bound is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Assurance {
-    /// Certain at δ = 0, whatever the attack; at a δ above 0 as [`Self::Confidence`].
+    /// Certain at δ = 0, whatever the attack; at δ > 0 like [`Self::Confidence`].
     Certain,
-    /// It exceeds the truth in a share of α/2 of all audits at most.
+    /// It exceeds the truth in at most a share of α/2 of all audits.
     Confidence,
-    /// It has a posterior probability, and promises nothing in repetition.
+    /// It has a posterior probability, and guarantees nothing under repetition.
     Credible,
 }
 
-/// A way from trials to a lower bound on ε.
+/// A method that turns trials into a lower bound on ε.
 pub struct Estimator {
     /// Name on the command line and in results.
     pub name: &'static str,
-    /// What the bound rests on, in one line.
+    /// What the bound is based on, in one line.
     pub summary: &'static str,
     /// How the tail α/2 is spent, in one line.
     pub spends: &'static str,
@@ -95,13 +95,13 @@ pub struct Estimator {
     pub assurance: Assurance,
     /// What it needs.
     pub needs: Needs,
-    /// Whether it is defined for these candidates and this δ: the reason, where it is not.
+    /// Checks that it is defined for these candidates and this δ; the error gives the reason if not.
     pub supports: fn(&Design) -> Result<()>,
-    /// No trial shown yet.
+    /// Evidence with no trial recorded yet.
     pub begin: fn(Design) -> Box<dyn Evidence>,
 }
 
-/// Every estimator, in the order in which they are listed.
+/// Every estimator, in the order of listing.
 pub const ALL: &[&Estimator] = &[
     &teda::ESTIMATOR,
     &baseline::ESTIMATOR,
@@ -115,7 +115,7 @@ pub const ALL: &[&Estimator] = &[
     &worst_pair::SPLIT,
 ];
 
-/// The estimator called `name`.
+/// The estimator with this name.
 ///
 /// # Errors
 /// Usage, listing the known names.
@@ -141,7 +141,7 @@ fn two_candidates(name: &str, design: &Design) -> Result<()> {
     )))
 }
 
-/// ln(numerator / denominator), never negative, 0 where the numerator is not positive.
+/// ln(numerator / denominator), never negative; 0 if the numerator is not positive.
 fn positive_ln_ratio(numerator: f64, denominator: f64) -> f64 {
     if numerator <= 0.0 {
         0.0

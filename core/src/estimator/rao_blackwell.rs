@@ -1,11 +1,10 @@
-//! Rao-Blackwell: the probability of a hit in place of the hit.
+//! Rao-Blackwell: counts the probability of a hit instead of the hit.
 //!
 //! # Definition
-//! (i) Where P(y|v) is known, the trial counts X = P(y|guess)/Σ_j P(y|v_j), the posterior probability
-//! of the guess under the uniform secret, instead of 0 or 1; tied guesses share it equally. (ii) Where
-//! a release is drawn with known probabilities π_j from finished texts y_j, it counts
-//! X = Σ_j π_j·1[A(y_j) = secret]. ε̂ = ln((k−1)(p − δ)/(1 − p)) as for the forced guess, p the betting
-//! lower limit of the mean of X.
+//! (i) If P(y|v) is known, the trial counts X = P(y|guess)/Σ_j P(y|v_j), the posterior probability of the guess under
+//! the uniform secret, instead of 0 or 1; tied guesses share it equally. (ii) If a release is drawn with known
+//! probabilities π_j from finished texts y_j, it counts X = Σ_j π_j·1[A(y_j) = secret]. ε̂ = ln((k−1)(p − δ)/(1 − p))
+//! as for the forced guess, p the betting lower limit of the mean of X.
 //!
 //! # Guarantee
 //! In both cases X lies in [0, 1] and has the mean of the hit it replaces, given the candidates: (i)
@@ -17,11 +16,11 @@
 //! Rao (1945), Blackwell (1947); the limit: [`betting`](crate::stats::betting).
 //!
 //! # Deviations
-//! X is rounded down by 2·10⁻¹⁵ of itself, more than its sums err.
+//! X is rounded down by a relative 2·10⁻¹⁵, more than the error of its sums.
 //!
 //! # Errors
-//! Failed, where likelihoods are fewer than two, NaN, +∞ or all 0, where probabilities are negative or do
-//! not sum to 1, and where a guess is missing or is no candidate.
+//! Failed, if likelihoods are fewer than two, NaN, +∞ or all 0, if probabilities are negative or do not sum to 1, and
+//! if a guess is missing or is not a candidate.
 
 use super::evidence::{self, Design, Evidence, Observed};
 use super::{Assurance, Bound, Estimator, Level, Needs, check_delta, likelihoods, teda};
@@ -40,11 +39,11 @@ pub const ESTIMATOR: Estimator = Estimator {
     begin: |design| Box::new(Posteriors::new(design)),
 };
 
-/// Trials, each by the probability of its guess.
+/// Trials, each represented by the probability of its guess.
 struct Posteriors {
     design: Design,
     bound: RaoBlackwell,
-    /// The same if every guess had been certain.
+    /// The same trials as if every guess had been certain.
     ceiling: RaoBlackwell,
 }
 
@@ -61,7 +60,7 @@ impl Posteriors {
 }
 
 impl Evidence for Posteriors {
-    /// Without a release or scores the guess is a random one: right with probability 1/k.
+    /// Without a release or scores the guess is random: right with probability 1/k.
     fn record(&mut self, trial: &Observed<'_>) -> Result<()> {
         let hit = if trial.failure.is_some() {
             1.0 / self.design.k as f64
@@ -82,16 +81,15 @@ impl Evidence for Posteriors {
     }
 }
 
-/// What the sums of X may err by.
+/// The possible error of the sums of X.
 const ROUNDING: f64 = 2e-15;
 
-/// The posterior probability of the guess: `log_likelihoods` holds ln P(y|v_j) of every candidate, −∞
-/// where y is impossible, and `guesses` the candidates with the highest score, more than one where
-/// they are tied.
+/// The posterior probability of the guess: `log_likelihoods` holds ln P(y|v_j) of every candidate, −∞ where y is
+/// impossible, and `guesses` holds the candidates with the highest score, more than one if they are tied.
 ///
 /// # Errors
-/// Failed, for fewer than two likelihoods, for any that is NaN or +∞, or all 0, and for guesses that
-/// are missing or no candidates.
+/// Failed, for fewer than two likelihoods, if any is NaN or +∞, if all are 0, and for guesses that are missing or not
+/// candidates.
 pub fn hit_probability(log_likelihoods: &[f64], guesses: &[usize]) -> Result<f64> {
     let highest = likelihoods::highest(log_likelihoods)?;
     if guesses.is_empty() || guesses.iter().any(|guess| *guess >= log_likelihoods.len()) {
@@ -106,12 +104,12 @@ pub fn hit_probability(log_likelihoods: &[f64], guesses: &[usize]) -> Result<f64
     Ok(rounded_down(guessed / guesses.len() as f64 / total))
 }
 
-/// The probability of a hit over the last draw of a mechanism: `probabilities` π_j of each finished
-/// text, and `hits`, the share of the guess on it that is right (0 or 1, or between where scores tie).
+/// The probability of a hit over the last draw of a mechanism: `probabilities` holds π_j of each finished text, and
+/// `hits` the share of the guess on it that is right (0 or 1, or in between if scores tie).
 ///
 /// # Errors
-/// Failed, where the lengths differ, a probability or share is outside [0, 1], or the probabilities do
-/// not sum to 1 within 10⁻⁹.
+/// Failed, if the lengths differ, a probability or share is outside [0, 1], or the probabilities do not sum to 1
+/// within 10⁻⁹.
 pub fn final_draw_probability(probabilities: &[f64], hits: &[f64]) -> Result<f64> {
     let is_share = |x: &f64| (0.0..=1.0).contains(x);
     if probabilities.len() != hits.len() || !probabilities.iter().chain(hits).all(is_share) {
@@ -141,7 +139,7 @@ pub struct RaoBlackwell {
 }
 
 impl RaoBlackwell {
-    /// Before any trial, for `k` candidates.
+    /// The state before any trial, for `k` candidates.
     ///
     /// # Panics
     /// If k < 2.
@@ -154,10 +152,10 @@ impl RaoBlackwell {
         }
     }
 
-    /// Takes the next trial's X, in the order of the trials.
+    /// Adds the next trial's X, in the order of the trials.
     ///
     /// # Panics
-    /// If it is NaN or outside [0, 1].
+    /// If X is NaN or outside [0, 1].
     pub fn observe(&mut self, hit_probability: f64) {
         self.betting.observe(hit_probability);
     }
@@ -168,7 +166,7 @@ impl RaoBlackwell {
         self.betting.lower_limit()
     }
 
-    /// ε ≥ this with confidence 1 − α/2 at δ = `delta`, also where it is looked at after every trial.
+    /// ε ≥ this with confidence 1 − α/2 at δ = `delta`, even if it is looked at after every trial.
     ///
     /// # Panics
     /// If δ is outside [0, 1).
@@ -229,8 +227,8 @@ mod tests {
         }
     }
 
-    /// A release that tells a little in every trial: the forced guess sees a coin of 0.55, the
-    /// posterior hardly varies, and its limit is nearly at the mean.
+    /// A release that tells a little in every trial: the forced guess sees a coin of 0.55, while the posterior barely
+    /// varies, and its limit is nearly at the mean.
     #[test]
     fn a_steady_posterior_shows_more_than_hits_do() {
         let level = Level::new(0.01).unwrap();

@@ -47,7 +47,7 @@ pub(super) fn forced_choice(k: usize, hits: u64, trials: u64, tail: f64, delta: 
     shown(binomial::lower_limit(hits, trials, tail), k, delta)
 }
 
-/// The ε that a success rate of guesses among k candidates shows.
+/// The ε implied by a success rate of guesses among k candidates.
 pub(super) fn shown(rate: Probability, k: usize, delta: f64) -> f64 {
     positive_ln_ratio((k as f64 - 1.0) * (rate.p - delta), rate.q)
 }

@@ -1,21 +1,21 @@
-//! The worst pair: ε is a supremum, so the best of many bounds counts, if the choice is paid for.
+//! The worst pair: ε is a supremum, so the best of many bounds counts, provided that the choice is paid for.
 //!
 //! # Definition
-//! For pair j with s_j hits in T_j trials among k candidates, let ε̂_j(t) be TeDA's forced-choice bound
-//! at tail t. Bonferroni: max_j ε̂_j(α/(2m)) over m pairs. Split: j* = argmax_j ε̂_j on one half of the
-//! trials, and ε̂_{j*}(α/2) on the other. The same serves the best of several attacks, thresholds or λ.
+//! For pair j with s_j hits in T_j trials among k candidates, let ε̂_j(t) be TeDA's forced-choice bound at tail t.
+//! Bonferroni: max_j ε̂_j(α/(2m)) over m pairs. Split: j* = argmax_j ε̂_j on one half of the trials, and ε̂_{j*}(α/2)
+//! on the other. The same works for the best of several attacks, thresholds or λ.
 //!
 //! # Guarantee
-//! Bonferroni spends α/(2m) on each of the m limits. The split spends α/2 on one limit, of trials that
-//! had no part in choosing it. In both the m pairs must have been listed before their trials were
-//! seen; a pair without trials still counts.
+//! Bonferroni spends α/(2m) on each of the m limits. The split spends α/2 on one limit, from trials that had no part
+//! in choosing it. In both cases the m pairs must be listed before their trials are seen; a pair without trials still
+//! counts.
 //!
 //! # Source
 //! Union bound (Bonferroni 1936); data splitting (Cox 1975), as in DP-Sniper (Bichsel et al. 2021),
 //! which certifies its witness on fresh samples.
 //!
 //! # Errors
-//! Usage, where the two halves list different numbers of pairs.
+//! Usage, if the two halves list different numbers of pairs.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub const SPLIT: Estimator = Estimator {
     begin: |design| Box::new(Sets::new(design, true)),
 };
 
-/// Candidate sets that are told apart at most: of more, none has many trials.
+/// Most candidate sets that are distinguished: with more, none has many trials.
 const MOST_SETS: usize = 1_000_000;
 
 /// Hits by candidate set.
@@ -53,8 +53,7 @@ struct Sets {
     design: Design,
     splits: bool,
     trials: u64,
-    /// By the sorted set: the trials that choose, and those that certify (all of them, where nothing is
-    /// split).
+    /// Keyed by the sorted set: the trials that choose, and those that certify (all of them, if there is no split).
     hits: BTreeMap<Vec<u32>, [Hits; 2]>,
 }
 
@@ -83,7 +82,7 @@ impl Sets {
         }
     }
 
-    /// What the set with most trials would have shown, had every guess in it been right.
+    /// What the set with most trials would have shown if every guess in it had been right.
     fn ceiling(&self) -> f64 {
         let certifying = self.half(1);
         let trials = certifying.iter().map(|hits| hits.trials).max().unwrap_or(0);
@@ -140,10 +139,10 @@ pub struct Hits {
     pub trials: u64,
 }
 
-/// The pair that shows the most.
+/// The pair that shows most.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WorstPair {
-    /// Its place in the list.
+    /// Its index in the list.
     pub index: usize,
     /// ε ≥ this with confidence 1 − α/2.
     pub epsilon: f64,
@@ -159,14 +158,14 @@ pub fn bonferroni(pairs: &[Hits], k: usize, level: Level, delta: f64) -> Option<
     best(pairs, k, level.tail() / pairs.len() as f64, delta)
 }
 
-/// The pair with the largest bound in `selection`, bounded by its trials in `certification`, which are
-/// others. `None` without pairs.
+/// The pair with the largest bound in `selection`, bounded by its trials in `certification`, which are separate.
+/// `None` without pairs.
 ///
 /// # Errors
-/// Usage, where the two list different numbers of pairs.
+/// Usage, if the two list different numbers of pairs.
 ///
 /// # Panics
-/// As [`bonferroni`].
+/// Same as [`bonferroni`].
 pub fn split(
     selection: &[Hits],
     certification: &[Hits],
@@ -190,7 +189,7 @@ pub fn split(
     )
 }
 
-/// The first pair with the largest bound at `tail`; where all bounds are 0, the first.
+/// The first pair with the largest bound at `tail`; if all bounds are 0, the first.
 fn best(pairs: &[Hits], k: usize, tail: f64, delta: f64) -> Option<WorstPair> {
     let bounds = pairs
         .iter()

@@ -38,7 +38,7 @@ impl Angle {
         self.rate.p.sqrt().atan2(self.rate.q.sqrt())
     }
 
-    /// What is left to π/2, with its own digits.
+    /// The difference to π/2, with full relative accuracy.
     pub fn remainder(self) -> f64 {
         self.rate.q.sqrt().atan2(self.rate.p.sqrt())
     }
@@ -56,11 +56,11 @@ impl Angle {
             - part(failures, self.rate.p / self.rate.q))
     }
 
-    /// ln of the likelihood of the counts at this angle plus `shift`, over the one at this angle.
+    /// ln of the likelihood ratio of the counts between this angle plus `shift` and this angle.
     pub fn ln_likelihood_ratio(self, successes: f64, failures: f64, shift: f64) -> f64 {
         let (sine, cosine) = shift.sin_cos();
         let gained = sine * (self.sine_of_double * cosine + self.cosine_of_double * sine);
-        // A count of 0 says nothing, also where its rate is 0; rounding may leave [0, 1] by an ulp.
+        // A count of 0 contributes nothing, even if its rate is 0; rounding may leave [0, 1] by an ulp.
         let part = |count: f64, change: f64, rate: f64| {
             if count == 0.0 {
                 0.0

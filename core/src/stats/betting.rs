@@ -1,4 +1,4 @@
-//! Betting: a lower limit for a mean of values in [0, 1], whatever their law.
+//! Betting: a lower limit for the mean of values in [0, 1], whatever their distribution.
 //!
 //! # Definition
 //! Against each hypothetical mean m a gambler starts with capital 1 and bets that the next value is
@@ -24,17 +24,17 @@
 //!   ends is below it, and where the chord reaches ln(1/tail) the capital has, too. This gives up about
 //!   1 % of the limit's distance to the mean at 30 values, and less than 0.5 % from 300 on.
 //! - The paper caps λ at c/m. Here the cap is c/m⁺, the same for the whole cell, never larger.
-//! - Roundings go down: the level that a capital must reach grows by more than the rounding of all
-//!   its factors, and capitals saturate below overflow and are lost, not rounded, at underflow.
+//! - Roundings go down: the level that a capital must reach grows by more than the rounding of all its factors;
+//!   capitals saturate below overflow, and at underflow are lost rather than rounded.
 
 use super::binomial::Probability;
 
-/// Where the bets are to be tight.
+/// Where the bets should be tight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Horizon {
-    /// After this many values; the limit is as valid before and after.
+    /// After this many values; the limit is equally valid before and after.
     Trials(u64),
-    /// At no number in particular: for audits that stop when they have seen enough.
+    /// At no particular number: for audits that stop once they have seen enough.
     AnyTime,
 }
 
@@ -92,7 +92,7 @@ impl Bettor {
         self.squares += (x - mean) * (x - mean);
     }
 
-    /// The capital that refutes, with what rounding may have added to it.
+    /// The capital needed to refute, including what rounding may have added to it.
     fn target(&self) -> f64 {
         (1.0 + self.observed as f64 * ROUNDING) / self.tail
     }
@@ -113,13 +113,13 @@ pub struct Betting {
     /// Capitals at the lower and upper end of each cell, with the cell's bets.
     lower: Vec<f64>,
     upper: Vec<f64>,
-    /// The first cell that is not refuted as a whole, and the share of it that is.
+    /// The first cell that is not refuted as a whole, and the share of it that is refuted.
     frontier: usize,
     refuted: f64,
 }
 
 impl Betting {
-    /// A limit that errs with probability `tail`, before any value.
+    /// A limit that errs with probability at most `tail`, before any value.
     ///
     /// # Panics
     /// If the tail is not in (0, 1).
@@ -142,10 +142,10 @@ impl Betting {
         }
     }
 
-    /// Takes the next value, in the order of the trials.
+    /// Adds the next value, in the order of the trials.
     ///
     /// # Panics
-    /// If it is NaN or outside [0, 1].
+    /// If the value is NaN or outside [0, 1].
     pub fn observe(&mut self, x: f64) {
         let bet = self.bettor.bet();
         self.bettor.observe(x);
@@ -160,7 +160,7 @@ impl Betting {
         self.advance();
     }
 
-    /// Moves the frontier to where the capitals have it.
+    /// Moves the frontier to where the capitals put it.
     fn advance(&mut self) {
         let target = self.bettor.target();
         // The last cell ends at 1, where no factor exceeds 1: it is never refuted as a whole.
@@ -175,13 +175,13 @@ impl Betting {
         }
     }
 
-    /// How many values were taken.
+    /// Number of values so far.
     #[must_use]
     pub fn observed(&self) -> u64 {
         self.bettor.observed
     }
 
-    /// The lower limit after the values so far: valid at all times together. p < 1 always.
+    /// The lower limit after the values so far: valid at all times simultaneously. Always p < 1.
     #[must_use]
     pub fn lower_limit(&self) -> Probability {
         let (low, high) = (self.ends[self.frontier], self.ends[self.frontier + 1]);
@@ -194,7 +194,7 @@ impl Betting {
     }
 }
 
-/// The bet against one mean: what [`Betting`] does at every point, where only one is in question.
+/// The bet against one mean: what [`Betting`] does at every point, for when only one matters.
 #[derive(Debug, Clone, Copy)]
 pub struct Wager {
     bettor: Bettor,
@@ -204,7 +204,7 @@ pub struct Wager {
 }
 
 impl Wager {
-    /// A test of "the mean is at most `mean`" that wrongly refutes it with probability `tail`.
+    /// A test of "the mean is at most `mean`" that wrongly refutes it with probability at most `tail`.
     ///
     /// # Panics
     /// If the mean is not in (0, 1], or the tail not in (0, 1).
@@ -219,10 +219,10 @@ impl Wager {
         }
     }
 
-    /// Takes the next value, in the order of the trials.
+    /// Adds the next value, in the order of the trials.
     ///
     /// # Panics
-    /// If it is NaN or outside [0, 1].
+    /// If the value is NaN or outside [0, 1].
     pub fn observe(&mut self, x: f64) {
         let bet = self.bettor.bet().min(CAUTION / self.mean);
         self.bettor.observe(x);
@@ -308,7 +308,7 @@ mod tests {
                 let found = limit(&values, 0.01, horizon).p;
                 let exact = stored(&values, 0.01, horizon);
                 let lost = (exact - found) / (mean - exact);
-                // The other cap can also gain a little: it bets less on the first values.
+                // The other cap can also gain a little, by betting less on the first values.
                 assert!(
                     (-0.005..0.015).contains(&lost),
                     "n={n} {horizon:?}: {found} for {exact}"
@@ -317,8 +317,8 @@ mod tests {
         }
     }
 
-    /// A limit of a mean of known variance could be z σ/√n below it; this one, which knows nothing, is
-    /// not twice as far.
+    /// A limit for a mean with known variance could be z σ/√n below it; this one, which knows nothing, is less than
+    /// twice as far.
     #[test]
     fn limits_are_nearly_as_close_as_with_a_known_variance() {
         for power in [1.0, 0.05, 20.0] {

@@ -14,7 +14,7 @@
 //! is at most t(1 − 10⁻¹¹), far above the rounding of the sum. p and 1 − p are both returned,
 //! because near p = 1 only the latter keeps its digits.
 
-/// A probability and its complement, each accurate on its own.
+/// A probability and its complement, each computed to full accuracy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Probability {
     /// p.
@@ -79,7 +79,7 @@ pub fn lower_limit(successes: u64, trials: u64, tail: f64) -> Probability {
 /// Clopper-Pearson upper limit of `successes` in `trials` at one-sided `tail`, rounded up.
 ///
 /// # Panics
-/// As [`lower_limit`].
+/// Same as [`lower_limit`].
 #[must_use]
 pub fn upper_limit(successes: u64, trials: u64, tail: f64) -> Probability {
     assert!(
@@ -95,7 +95,7 @@ pub fn at_least(s: u64, n: u64, p: Probability) -> f64 {
     if s == 0 {
         return 1.0;
     }
-    // Sum the side that falls off from its first term; the other is its complement.
+    // Sum the tail that decreases from its first term; the other is its complement.
     if s as f64 > n as f64 * p.p {
         falling_tail(s, n, p)
     } else {

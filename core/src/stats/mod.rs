@@ -1,4 +1,4 @@
-//! The statistics of distributions that estimators, noise and comparisons of runs rest on.
+//! The statistics behind estimators, noise and comparisons of runs.
 
 pub(crate) mod angle;
 pub mod betting;

@@ -1,9 +1,9 @@
-//! The standard normal law, with relative accuracy in its tails.
+//! The standard normal distribution, with relative accuracy in its tails.
 //!
 //! # Definition
-//! Q(z) = 1 − Φ(z), and Mills' ratio R(z) = Q(z)/φ(z), which stays a number where Q underflows: for z ≥ 0 by the
-//! continued fraction 1/(z + 1/(z + 2/(z + …))) from z = 2 on, below by the series of Φ(z) − ½. Tails and quantiles
-//! follow from it.
+//! Q(z) = 1 − Φ(z), and Mills' ratio R(z) = Q(z)/φ(z), which remains representable where Q underflows: for z ≥ 0 by
+//! the continued fraction 1/(z + 1/(z + 2/(z + …))) from z = 2 on, below that by the series of Φ(z) − ½. Tails and
+//! quantiles follow from it.
 //!
 //! # Source
 //! Abramowitz & Stegun (1964), 26.2.11 and 26.2.14; the series: Marsaglia, *Evaluating the normal distribution* (2004).
@@ -12,12 +12,12 @@
 //! Mills' ratio to 10⁻¹³ relative, quantiles to 10⁻¹² absolute.
 //!
 //! # Two sets of constants
-//! Recorded bounds and recorded releases were computed with neighbouring values of ln √(2π) and with another number of
-//! terms, which shows in the last bit of many results. Both can be had, so that neither changes.
+//! Recorded bounds and recorded releases were computed with neighbouring values of ln √(2π) and with different numbers
+//! of terms, which shows in the last bit of many results. Both sets are kept, so that neither result changes.
 
 use super::binomial::Probability;
 
-/// The law, computed with these constants.
+/// The distribution, computed with these constants.
 #[derive(Debug, Clone, Copy)]
 pub struct Normal {
     /// ln √(2π).
@@ -26,13 +26,13 @@ pub struct Normal {
     terms: u32,
 }
 
-/// As estimators compute it.
+/// For estimators.
 pub(crate) const FOR_BOUNDS: Normal = Normal {
     ln_root_tau: 0.918_938_533_204_672_8,
     terms: 160,
 };
 
-/// As noise is scaled and weighed by it.
+/// For scaling and weighing noise.
 pub const FOR_NOISE: Normal = Normal {
     ln_root_tau: 0.918_938_533_204_672_7,
     terms: 300,
@@ -99,7 +99,7 @@ impl Normal {
             return f64::NEG_INFINITY;
         }
         let target = probability.p.ln();
-        // The smallest double has ln p > −746 and its quantile above −39.
+        // The smallest double has ln p > −746 and a quantile above −39.
         let (mut low, mut high) = (-40.0, 0.0);
         while high - low > 1e-13 {
             let middle = 0.5 * (low + high);
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// Closer than the library: computed to 30 digits.
+    /// More accurate than the library: computed to 30 digits.
     #[test]
     fn tails_are_exact_on_both_sides_of_the_seam() {
         for (z, expected) in [

@@ -1,9 +1,8 @@
-//! Jeffreys' posterior of an error rate, as a law of its angle.
+//! Jeffreys' posterior of an error rate, as a distribution of its angle.
 //!
 //! # Definition
-//! After e errors and s successes the rate is Beta(½ + e, ½ + s); its angle θ with rate sin²θ has a
-//! density proportional to sin²ᵉθ cos²ˢθ. It is kept as a table of equal cells over where it has its
-//! mass.
+//! After e errors and s successes the rate is Beta(½ + e, ½ + s); its angle θ with rate sin²θ has a density
+//! proportional to sin²ᵉθ cos²ˢθ. It is stored as a table of equal cells over the range that holds its mass.
 //!
 //! # Source
 //! Jeffreys (1946).
@@ -12,10 +11,10 @@ use super::angle::Angle;
 use super::binomial::Probability;
 use super::quadrature;
 
-/// Cells of a posterior's table to a panel of the quadrature.
+/// Cells of a posterior's table per panel of the quadrature.
 const CELLS: usize = 24;
 
-/// Beta(½ + errors, ½ + successes) of a rate, as a law of its angle, in a table of equal cells.
+/// Beta(½ + errors, ½ + successes) of a rate, as a distribution of its angle, in a table of equal cells.
 pub struct Posterior {
     start: f64,
     width: f64,
@@ -28,7 +27,7 @@ pub struct Posterior {
 }
 
 impl Posterior {
-    /// The posterior, cut where what is beyond is negligible beside `tail`.
+    /// The posterior, cut where the rest is negligible compared with `tail`.
     pub fn new(errors: u64, trials: u64, tail: f64) -> Self {
         let (errors, trials) = (errors as f64, trials as f64);
         let successes = trials - errors;
@@ -68,7 +67,7 @@ impl Posterior {
         self.start + self.width * end as f64
     }
 
-    /// Where the law starts.
+    /// Where the distribution starts.
     pub fn start(&self) -> f64 {
         self.start
     }
@@ -92,8 +91,8 @@ impl Posterior {
         ln_ratio.exp() / self.total
     }
 
-    /// The probability of a smaller angle: the cubic through both ends of the cell with the densities
-    /// for slopes. A cell is a tenth of a standard deviation, so it errs by 10⁻⁷ of the density.
+    /// The probability of a smaller angle: the cubic through both ends of the cell with the densities as slopes. A
+    /// cell is a tenth of a standard deviation, so the error is 10⁻⁷ of the density.
     pub fn cdf(&self, angle: f64) -> f64 {
         if angle <= self.start {
             return 0.0;

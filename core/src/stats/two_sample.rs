@@ -1,25 +1,25 @@
-//! Whether two samples of trials can have the same success rate: Fisher's exact test, two-sided.
+//! Tests whether two samples of trials can have the same success rate: Fisher's exact test, two-sided.
 //!
 //! # Definition
-//! Of two samples with h₁ hits in n₁ trials and h₂ in n₂, given m = h₁ + h₂ and equal rates, H₁ is
-//! hypergeometric: P[H₁ = x] = C(n₁, x) C(n₂, m − x) / C(n₁ + n₂, m). The p-value is the probability of
-//! all x that are no likelier than h₁.
+//! For two samples with h₁ hits in n₁ trials and h₂ in n₂, given m = h₁ + h₂ and equal rates, H₁ is hypergeometric:
+//! P[H₁ = x] = C(n₁, x) C(n₂, m − x) / C(n₁ + n₂, m). The p-value is the probability of all x that are no more likely
+//! than h₁.
 //!
 //! # Guarantee
-//! For independent samples of n₁ and n₂ trials fixed beforehand, P[p ≤ t] ≤ t for every t, at every
-//! common rate and every n: given m, {p ≤ t} is a set of least likely x whose probability is at most
-//! t, and the mean over m of numbers at most t is at most t. Equal rates give p = 1. Two runs with the
-//! same seed are not independent, but equal where nothing changed, so that p = 1 there, too.
+//! For independent samples of n₁ and n₂ trials fixed beforehand, P[p ≤ t] ≤ t for every t, at every common rate and
+//! every n: given m, {p ≤ t} is a set of least likely x whose probability is at most t, and the mean over m of numbers
+//! at most t is at most t. Equal rates give p = 1. Two runs with the same seed are not independent, but equal if
+//! nothing changed, so that p = 1 for them, too.
 //!
 //! # Source
 //! Fisher (1934), "Statistical Methods for Research Workers", § 21.02; the two-sided order by
 //! probability: Freeman & Halton (1951).
 //!
 //! # Accuracy
-//! Probabilities are taken relative to the largest, from which products of exact ratios lead outward
-//! until they vanish: some 40 standard deviations, so that a million trials take 40,000 steps. All
-//! terms are positive and nothing cancels. Outcomes within a 10⁻⁷th of the observed one count as
-//! equally likely, which only makes p larger. p below 10⁻³⁰⁰ is 0.
+//! Probabilities are computed relative to the largest, from which products of exact ratios lead outward until they
+//! vanish: some 40 standard deviations, so that a million trials take 40,000 steps. All terms are positive and nothing
+//! cancels. Outcomes within a relative 10⁻⁷ of the observed one count as equally likely, which only makes p larger. p
+//! below 10⁻³⁰⁰ is 0.
 
 /// Hits among trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Sample {
     }
 }
 
-/// Outcomes whose probabilities differ by less than this are equally likely.
+/// Outcomes whose probabilities differ by less than this, relatively, count as equally likely.
 const TIE: f64 = 1e-7;
 
 /// The two-sided p-value of "both samples have the same success rate".
@@ -82,7 +82,7 @@ impl Margins {
         self.first.min(self.hits)
     }
 
-    /// The likeliest number of hits in the first sample.
+    /// The most likely number of hits in the first sample.
     fn mode(self) -> u64 {
         let [first, second, hits] = [self.first, self.second, self.hits].map(u128::from);
         let mode = (first + 1) * (hits + 1) / (first + second + 2);
@@ -95,13 +95,13 @@ impl Margins {
         ((self.first - x) as f64 / (x + 1) as f64) * ((self.hits - x) as f64 / failures)
     }
 
-    /// `P[x] / P[mode]` from the mode up, while it is a number above 0.
+    /// `P[x] / P[mode]` from the mode up, while it is above 0.
     fn up(self) -> impl Iterator<Item = f64> {
         let ratios = (self.mode()..self.most()).map(move |x| self.ratio(x));
         products(ratios)
     }
 
-    /// The same from the mode down.
+    /// `P[x] / P[mode]` from the mode down, while it is above 0.
     fn down(self) -> impl Iterator<Item = f64> {
         let ratios = (self.least()..self.mode()).rev();
         products(ratios.map(move |x| self.ratio(x).recip()))
@@ -194,7 +194,7 @@ mod tests {
         fn the_recurrence_is_the_definition(n1 in 1_u64..300, n2 in 1_u64..300, a in 0.0_f64..=1.0, b in 0.0_f64..=1.0) {
             let (h1, h2) = ((n1 as f64 * a) as u64, (n2 as f64 * b) as u64);
             let (found, reference) = (p(h1, n1, h2, n2), direct(h1, n1, h2, n2));
-            // The reference's logarithms lose digits, found's products do not.
+            // The reference's logarithms lose digits, the products under test do not.
             prop_assert!((found - reference).abs() <= 1e-9 * reference, "{found} {reference}");
         }
 
@@ -234,8 +234,8 @@ mod tests {
         }
     }
 
-    /// Simulated audits: as many false alarms as the level allows at most, and with many trials about as
-    /// many, so that the test is no blunt one; a true change of three standard deviations is found often.
+    /// Simulated audits: at most as many false alarms as the level allows, and with many trials nearly as many, so
+    /// that the test is not blunt; a true change of three standard deviations is often found.
     #[test]
     fn false_alarms_keep_to_the_level_in_large_samples() {
         let mut random = ChaCha8Rng::seed_from_u64(1);

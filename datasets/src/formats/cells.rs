@@ -6,19 +6,19 @@ use polars::prelude::{ArrowDataType, DataFrame, DataType, PolarsResult};
 
 use crate::intake::{Field, Value};
 
-/// What a column holds, as far as it matters here.
+/// What a column holds, as far as it is relevant here.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Text,
     Number,
-    /// Nothing but nulls: the column has no type.
+    /// Only nulls: the column has no type.
     Null,
-    /// What nobody wants, or what polars is not built to read here, such as decimal numbers.
+    /// Something that is not needed, or that polars is not built to read here, such as decimal numbers.
     Other,
 }
 
 impl Kind {
-    /// The kind of a column of this type.
+    /// The kind of a column with this type.
     pub(super) fn of(column: &ArrowDataType) -> Self {
         match column {
             ArrowDataType::Utf8View => Self::Text,
@@ -33,19 +33,19 @@ impl Kind {
         }
     }
 
-    /// Whether the values have to be read to know them.
+    /// Whether the values must be read to know them.
     pub(super) fn is_read(self) -> bool {
         matches!(self, Self::Text | Self::Number)
     }
 }
 
-/// The fields of one column. They are without an end where the column is not one of those read.
+/// The fields of one column. For a column that is not read, the iterator never ends.
 pub(super) type Cells<'a> = Box<dyn Iterator<Item = Field<'a>> + 'a>;
 
-/// The fields of the column of this name and kind; `frame` has the columns that were read.
+/// The fields of the column with this name and kind; `frame` has the columns that were read.
 ///
 /// # Errors
-/// That of polars, where `frame` lacks the column.
+/// The error of polars, if `frame` lacks the column.
 pub(super) fn cells<'a>(
     frame: &'a DataFrame,
     column: Option<&'a (String, Kind)>,

@@ -1,4 +1,4 @@
-//! CSV and TSV: a header, then rows of as many fields, quoted where they need to be. Blank lines hold no row.
+//! CSV and TSV: a header, then rows with the same number of fields, quoted where necessary. Blank lines are not rows.
 
 use csv::{ErrorKind, Position, ReaderBuilder, StringRecord};
 use serde_json::{Map, Value as Json};
@@ -9,17 +9,17 @@ use crate::columns::{Column, Holds};
 use crate::intake::{Field, Intake, Value};
 use crate::place::Place;
 
-/// Reads every row of `content`, that of `file`, whose fields are separated by `delimiter`.
+/// Reads every row of `content`, the content of `file`, whose fields are separated by `delimiter`.
 ///
 /// # Errors
-/// Usage, for a header without the columns and, with its line, for a row that is not as the header says.
+/// Usage, for a header without the columns and, with its line, for a row that does not match the header.
 pub(super) fn read<const N: usize>(
     file: &str,
     content: &str,
     delimiter: u8,
     intake: &mut impl Intake<N>,
 ) -> Result<()> {
-    // Before the quotes: those of JSON would be found wrong.
+    // Before the check of quotes, which would find those of JSON wrong.
     refuse_json(file, content)?;
     quotes::check(file, content, delimiter)?;
     let mut reader = ReaderBuilder::new()
@@ -67,7 +67,7 @@ pub(super) fn read<const N: usize>(
     }
 }
 
-/// Refuses JSON lines, whose first object would pass for a header.
+/// Refuses JSON lines, whose first object would be taken for a header.
 fn refuse_json(file: &str, content: &str) -> Result<()> {
     let first = content.lines().next().unwrap_or_default();
     if serde_json::from_str::<Map<String, Json>>(first).is_err() {
@@ -78,8 +78,7 @@ fn refuse_json(file: &str, content: &str) -> Result<()> {
     )
 }
 
-/// Refuses the one-column header that separators of another kind give: read on, it would give texts, but
-/// wrong ones.
+/// Refuses the one-column header that a file with other separators gives: reading on would give texts, but wrong ones.
 fn suspect(file: &str, header: &StringRecord, delimiter: u8) -> Result<()> {
     let first = &header[0];
     let instead = if header.len() > 1 {
@@ -113,8 +112,8 @@ fn refuse(file: &str, error: &csv::Error, lines: &mut Lines<'_>) -> Result<()> {
     }
 }
 
-/// Lines of records. The csv crate's own are those of the byte after the previous record, which with CRLF or
-/// blank lines is on a line before.
+/// Lines of records. The csv crate's own are those of the byte after the previous record, which with CRLF or blank
+/// lines is on an earlier line.
 struct Lines<'a> {
     content: &'a str,
     byte: usize,
@@ -130,7 +129,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Line on which the record at `position` begins; positions must not go back.
+    /// Line on which the record at `position` begins; positions must not decrease.
     fn of(&mut self, position: &Position) -> usize {
         let bytes = self.content.as_bytes();
         let at = usize::try_from(position.byte()).map_or(bytes.len(), |at| at.min(bytes.len()));

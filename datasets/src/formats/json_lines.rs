@@ -1,4 +1,4 @@
-//! JSON lines: an object or a plain string a line. Blank lines hold no row.
+//! JSON lines: an object or a plain string per line. Blank lines are not rows.
 
 use std::fmt;
 
@@ -11,10 +11,10 @@ use crate::columns::{Column, Holds};
 use crate::intake::{Field, Intake, Value};
 use crate::place::Place;
 
-/// Reads every line of `content`, that of `file`. The columns are chosen by the first object.
+/// Reads every line of `content`, the content of `file`. The columns are chosen by the first object.
 ///
 /// # Errors
-/// Usage, with the line that is not as it should be.
+/// Usage, with the invalid line.
 pub(super) fn read<const N: usize>(
     file: &str,
     content: &str,
@@ -54,21 +54,21 @@ pub(super) fn read<const N: usize>(
                     value(&other)
                 ));
             }
-            // Any value is read as such, so what is wrong with data is that of [`Row`].
+            // Any value can be read as one, so an error about data comes from [`Row`].
             Err(error) if error.is_data() => {
                 let said = error.to_string();
                 let said = said.split(" at line ").next().unwrap_or_default();
                 return place.refuse(format_args!(
-                    "{said}: nobody can tell which value is meant; write each key once"
+                    "{said}: it is unclear which value is meant; write each key once"
                 ));
             }
             Err(error) => {
                 let column = error.column();
-                // Its own place is "line 1" of the line.
+                // The error's own place is "line 1" of the line.
                 let said = error.to_string();
                 let said = said.split(" at line ").next().unwrap_or_default();
                 return place.refuse(format_args!(
-                    "this is not JSON (column {column}: {said}); every line is to be a whole value"
+                    "this is not JSON (column {column}: {said}); every line must be a whole value"
                 ));
             }
         }
@@ -76,7 +76,7 @@ pub(super) fn read<const N: usize>(
     Ok(())
 }
 
-/// The value that a line is. An object has every key once: of two, serde_json alone would keep the last without a word.
+/// The value of a line. An object must have every key once: of two, serde_json would silently keep the last.
 fn value_of(line: &str) -> serde_json::Result<Json> {
     match line.trim_start().starts_with('{') {
         true => serde_json::from_str(line).map(|Row(fields)| Json::Object(fields)),
@@ -84,7 +84,7 @@ fn value_of(line: &str) -> serde_json::Result<Json> {
     }
 }
 
-/// The fields of an object, each of which stands there once.
+/// The fields of an object, each of which occurs once.
 struct Row(Map<String, Json>);
 
 impl<'de> Deserialize<'de> for Row {
@@ -117,7 +117,7 @@ impl<'de> Visitor<'de> for Fields {
     }
 }
 
-/// The columns by the fields of the first object.
+/// The columns, from the fields of the first object.
 fn columns(row: &Map<String, Json>) -> Vec<Column<'_>> {
     row.iter()
         .map(|(name, value)| Column {
@@ -135,7 +135,7 @@ fn value(json: &Json) -> Value<'_> {
     match json {
         Json::Null => Value::Null,
         Json::Bool(_) => Value::Other("a truth value"),
-        // A number beyond all floats is not JSON to serde_json, so there is always one.
+        // A number beyond all floats is invalid JSON to serde_json, so there is always a value.
         Json::Number(number) => Value::Number(number.as_f64().unwrap_or(f64::NAN)),
         Json::String(text) => Value::Text(text),
         Json::Array(_) => Value::Other("an array"),

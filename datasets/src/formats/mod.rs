@@ -1,5 +1,5 @@
-//! The file formats: a reader takes bytes or text and hands rows to an [`Intake`]. One file each, and one for the quotes
-//! of CSV and the cells of Parquet.
+//! The file formats: a reader takes bytes or text and hands rows to an [`Intake`]. One file per format, and one each
+//! for the quotes of CSV and the cells of Parquet.
 
 mod cells;
 mod delimited;
@@ -15,10 +15,10 @@ use crate::intake::Intake;
 use crate::limits::Limits;
 use crate::{bytes, unicode};
 
-/// The endings of names that say a format, for messages.
+/// The file name endings that determine a format, for messages.
 pub(crate) const EXTENSIONS: &str = ".jsonl, .csv, .tsv and .txt, each also as .gz, and .parquet";
 
-/// How a file holds its texts.
+/// How a file stores its texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     JsonLines,
@@ -29,7 +29,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The format that a lower-case `extension` stands for.
+    /// The format for a lower-case `extension`.
     pub(crate) fn of_extension(extension: &str) -> Option<Self> {
         Some(match extension {
             "jsonl" => Self::JsonLines,
@@ -41,7 +41,7 @@ impl Format {
         })
     }
 
-    /// Reads `bytes`, decompressed, to their end; they are those of `file`.
+    /// Reads all of `bytes`, the decompressed content of `file`.
     ///
     /// # Errors
     /// Usage, for bytes that are not in this format, Parquet that unpacks to more than `limits` allow, and rows that

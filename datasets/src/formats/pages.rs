@@ -1,4 +1,4 @@
-//! The pages of a Parquet file against what its footer says: sizes that lie make the library ask for memory that no
+//! Checks the pages of a Parquet file against its footer: false sizes make the library ask for more memory than any
 //! machine has, which ends the process.
 
 use std::ops::Range;
@@ -6,20 +6,20 @@ use std::ops::Range;
 use polars_parquet_format::PageHeader;
 use polars_parquet_format::thrift::protocol::TCompactInputProtocol;
 
-/// Bytes of a page's header at most; it holds some numbers, and statistics.
+/// Most bytes in a page's header; it holds some numbers, and statistics.
 const LONGEST_HEADER: usize = 1 << 20;
 
-/// Follows the pages of a column of `rows` rows that stand in `range` of the file `bytes`.
+/// Checks the pages of a column of `rows` rows in `range` of the file `bytes`.
 ///
 /// # Errors
-/// What is wrong with the first page that cannot be.
+/// What is wrong with the first invalid page.
 pub(super) fn check(
     bytes: &[u8],
     range: Range<u64>,
     values: i64,
     rows: usize,
 ) -> Result<(), String> {
-    // Of a column without lists each row has one value.
+    // In a column without lists each row has one value.
     if usize::try_from(values) != Ok(rows) {
         return Err(format!(
             "a column says that it has {values} values in {rows} rows"

@@ -1,4 +1,4 @@
-//! Parquet, of which only the wanted columns are read.
+//! Parquet, of which only the columns needed are read.
 
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,11 +14,11 @@ use crate::intake::{Field, Intake};
 use crate::limits::Limits;
 use crate::place::Place;
 
-/// Reads every row of the file that `bytes` are.
+/// Reads every row of the file with content `bytes`.
 ///
 /// # Errors
-/// Usage, for a file that is not Parquet, lacks columns, unpacks to too much, or has something not UTF-8 in one, and for rows that
-/// `intake` refuses; failed, for a broken one.
+/// Usage, for a file that is not Parquet, lacks columns, unpacks to too much, or has a value in one that is not UTF-8,
+/// and for rows that `intake` refuses; failed, if it is broken.
 pub(super) fn read<const N: usize>(
     file: &str,
     bytes: &[u8],
@@ -85,10 +85,10 @@ fn kinds(bytes: &[u8]) -> PolarsResult<Vec<(String, Kind)>> {
         .collect())
 }
 
-/// Bytes that these columns take once they are read, by what the file says of itself: those of their pages, and of each
-/// value what points to it. (A page that is larger than the file says is found out when it is read.)
+/// Bytes that these columns take once they are read, according to the file: those of their pages, and for each value
+/// those of the pointer to it. (A page that is larger than the file says is detected when it is read.)
 fn unpacked<'a>(bytes: &[u8], columns: impl Iterator<Item = &'a str>) -> PolarsResult<u64> {
-    /// Of a string in memory, besides its bytes.
+    /// Bytes per string in memory, besides its content.
     const VIEW: u64 = 16;
     let mut reader = reader(bytes)?;
     let groups = &reader.get_metadata()?.row_groups;
@@ -104,7 +104,7 @@ fn unpacked<'a>(bytes: &[u8], columns: impl Iterator<Item = &'a str>) -> PolarsR
     Ok(size)
 }
 
-/// Whether the pages of these columns can be what the file says of them.
+/// Checks that the pages of these columns can match what the file says about them.
 fn pages<'a>(
     bytes: &[u8],
     columns: impl Iterator<Item = &'a str>,
@@ -136,21 +136,21 @@ fn frame(bytes: &[u8], columns: &[usize], rows: usize) -> PolarsResult<DataFrame
 fn reader(bytes: &[u8]) -> PolarsResult<ParquetReader<Cursor<&[u8]>>> {
     let mut reader = ParquetReader::new(Cursor::new(bytes));
     let mut metadata = (**reader.get_metadata()?).clone();
-    // Without the writer's own notes, which can make something else of a string (a pandas category, say), a
+    // Without the writer's own metadata, which can turn a string into something else (a pandas category, say), a
     // string is a string.
     metadata.key_value_metadata = None;
     reader.set_metadata(Arc::new(metadata));
     Ok(reader)
 }
 
-/// The error for `message` on reading `columns`, with the row where that is about its UTF-8.
+/// The error for `message` on reading `columns`, with the row if it is about the row's UTF-8.
 fn located(file: &str, bytes: &[u8], columns: &[usize], message: &str) -> Error {
     let rows = match guarded(|| reader(bytes)?.num_rows()) {
         Ok(rows) if message.contains("UTF-8") => rows,
         _ => return broken(file, message),
     };
-    // The first rows that can be read, and that cannot. Values are checked by the page, so what is found is
-    // the first row of the page at worst.
+    // The largest number of first rows known to be readable, and the smallest known not to be. Values are checked page
+    // by page, so the row found is at worst the first row of the page.
     let (mut readable, mut unreadable) = (0, rows);
     while readable + 1 < unreadable {
         let middle = readable.midpoint(unreadable);
@@ -165,8 +165,8 @@ fn located(file: &str, bytes: &[u8], columns: &[usize], message: &str) -> Error 
     ))
 }
 
-/// Runs `read`, and makes an error of a panic: polars indexes by numbers from the file, so a broken one can
-/// send it out of bounds. (Where such a number is the size of an allocation, the process still ends.)
+/// Runs `read`, and turns a panic into an error: polars indexes by numbers from the file, so a broken file can make it
+/// go out of bounds. (If such a number is the size of an allocation, the process still ends.)
 fn guarded<T>(read: impl FnOnce() -> PolarsResult<T>) -> std::result::Result<T, String> {
     match catch_unwind(AssertUnwindSafe(read)) {
         Ok(result) => result.map_err(|error| error.to_string()),

@@ -1,7 +1,7 @@
 //! A check of the quotes of CSV and TSV before they are read.
 //!
-//! The csv crate takes any bytes: a quote that is never closed makes one field of all that follows, and the
-//! rows in it are lost without a word. TSV files often have such quotes, being written without quoting at all.
+//! The csv crate accepts any bytes: a quote that is never closed turns everything after it into one field, and the
+//! rows in it are silently lost. TSV files often have such quotes, because they are written without any quoting.
 
 use teda_core::Result;
 
@@ -12,7 +12,7 @@ enum State {
     Unquoted,
     /// Within quotes that were opened on this line.
     Quoted(usize),
-    /// Behind a quote that closes the field or is the first of a doubled one.
+    /// After a quote that closes the field or is the first of a doubled one.
     Quote(usize),
 }
 

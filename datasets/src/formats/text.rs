@@ -1,14 +1,15 @@
-//! Plain text: one text a line. Carriage returns before a line's end and a last line's missing end do not matter.
+//! Plain text: one text per line. Carriage returns before a line's end and a missing line end at the end do not
+//! matter.
 
 use teda_core::Result;
 
 use crate::intake::Intake;
 use crate::place::Place;
 
-/// Reads every line of `content`, that of `file`.
+/// Reads every line of `content`, the content of `file`.
 ///
 /// # Errors
-/// Usage, where columns are needed, which plain text has not, and for a NUL.
+/// Usage, if columns are needed, which plain text does not have, and for a NUL.
 pub(super) fn read<const N: usize>(
     file: &str,
     content: &str,

@@ -1,8 +1,8 @@
-//! Files of the hub on their way into the Hugging Face cache.
+//! Downloads files of the hub into the Hugging Face cache.
 //!
-//! Below a repository's folder, `blobs/ETAG` is a content, `blobs/ETAG.part` what came of it so far,
-//! `blobs/ETAG.lock` is held by the process that downloads it, and `snapshots/COMMIT/NAME` points to
-//! it. Other tools write the same layout, so what one began another can finish.
+//! Below a repository's folder, `blobs/ETAG` is the content of a file, `blobs/ETAG.part` the part of it received so
+//! far, `blobs/ETAG.lock` is held by the process that downloads it, and `snapshots/COMMIT/NAME` points to it. Other
+//! tools write the same layout, so one tool can finish what another began.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
@@ -23,11 +23,11 @@ use super::{Hub, Listing, cause, client};
 use crate::lock::lock;
 use crate::name::Remote;
 
-/// How often a download that breaks off is taken up again.
+/// How often an interrupted download is resumed.
 const TRIES: usize = 3;
-/// Redirections within the hub at most.
+/// Most redirections within the hub.
 const REDIRECTIONS: usize = 5;
-/// What the hub calls a large file's content, where it sends to storage for it.
+/// The header in which the hub identifies a large file's content when it redirects to storage.
 const LINKED_ETAG: &str = "x-linked-etag";
 
 /// The download of one model.
@@ -35,25 +35,25 @@ pub(super) struct Download<'a> {
     hub: &'a Hub<'a>,
     remote: &'a Remote,
     listing: &'a Listing,
-    /// Whether files are fetched that are there.
+    /// Whether to fetch files that are already there.
     force: bool,
-    /// Asks the hub itself and goes nowhere else.
+    /// Asks only the hub itself.
     asking: Client,
-    /// Goes to the storage that the hub names, too.
+    /// Also follows redirections to the storage that the hub names.
     getting: Client,
     /// Whether the user was told what is being downloaded.
     announced: bool,
     /// Where the files are in the cache.
     pub(super) snapshot: PathBuf,
-    /// Whether some file was there.
+    /// Whether some file was already there.
     pub(super) reused: bool,
 }
 
 impl<'a> Download<'a> {
-    /// The download of what `listing` says of `remote`; nothing is asked for yet.
+    /// The download of what `listing` says about `remote`; sends no request yet.
     ///
     /// # Errors
-    /// Failed, where there can be no HTTP client.
+    /// Failed, if there can be no HTTP client.
     pub(super) fn new(
         hub: &'a Hub<'a>,
         remote: &'a Remote,
@@ -73,11 +73,11 @@ impl<'a> Download<'a> {
         })
     }
 
-    /// The file in the cache, downloaded if it is not there.
+    /// The path of the file in the cache; downloads it if it is not there.
     ///
     /// # Errors
-    /// Failed, where the hub cannot be reached or refuses, the download breaks off again and again, or
-    /// the file is not what the hub says.
+    /// Failed, if the hub cannot be reached or refuses, the download breaks off again and again, or the file is not
+    /// what the hub states.
     pub(super) fn file(&mut self, name: &str) -> Result<PathBuf> {
         let path = self.snapshot.join(name);
         let mut siblings = self.listing.siblings.iter();
@@ -134,7 +134,7 @@ impl<'a> Download<'a> {
         point(&self.snapshot, name, &blob, &etag).map_err(at)
     }
 
-    /// What the hub calls the content of a file. Refusals of the download show here.
+    /// The hub's identifier for the content of a file. Refusals of the download show here.
     fn etag(&self, name: &str, url: &str) -> Result<String> {
         let odd =
             |what: &str| Error::failed(format!("{name}: it did not answer as a hub does: {what}"));
@@ -155,20 +155,20 @@ impl<'a> Download<'a> {
                 .and_then(|etag| etag.to_str().ok())
                 .ok_or_else(|| odd("no etag"))?;
             let etag = etag.trim_start_matches("W/").trim_matches('"');
-            // Becomes the name of a file.
+            // It becomes the name of a file.
             let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
             if etag.is_empty() || !etag.bytes().all(plain) {
-                return Err(odd(&format!("'{etag}' is no etag")));
+                return Err(odd(&format!("'{etag}' is not an etag")));
             }
             return Ok(etag.to_owned());
         }
         Err(odd("it redirects in a circle"))
     }
 
-    /// Gets what `part` lacks of the content at `url`.
+    /// Downloads what `part` lacks of the content at `url`.
     ///
     /// # Errors
-    /// Failed, where nothing can come; within, where it broke off and may go on.
+    /// Failed, if nothing can come; the inner error means that it broke off and may be resumed.
     fn transfer(
         &self,
         name: &str,
@@ -181,8 +181,8 @@ impl<'a> Download<'a> {
         let mut options = OpenOptions::new();
         let mut file = options.create(true).append(true).open(part).map_err(at)?;
         let mut start = file.metadata().map_err(at)?.len();
-        // A process that is killed between its last byte and its end leaves a part to which nothing
-        // can be added.
+        // A process that is killed after its last byte but before it finishes leaves a part to which nothing can be
+        // added.
         if size.is_some_and(|size| start >= size) {
             file.set_len(0).map_err(at)?;
             start = 0;
@@ -196,21 +196,20 @@ impl<'a> Download<'a> {
             return Err(self.hub.refusal(self.remote, &answer));
         }
         if start > 0 && answer.status() != StatusCode::PARTIAL_CONTENT {
-            // All of it comes, asked for or not.
+            // All of it comes, whether asked for or not.
             file.set_len(0).map_err(at)?;
             start = 0;
         }
         bar.set_length(start + answer.content_length().unwrap_or(0));
         bar.set_position(start);
-        // No more than the hub says that there is: a disk has an end.
+        // No more than the hub says there is: disks are finite.
         let most = size.map_or(u64::MAX, |size| (size - start).saturating_add(1));
         let mut body = bar.wrap_read(answer).take(most);
         Ok(io::copy(&mut body, &mut file).map(drop))
     }
 }
 
-/// Where the hub redirects to within itself, as it does for a repository that was renamed: an address
-/// without a host.
+/// Where the hub redirects to within itself, as it does for a repository that was renamed: an address without a host.
 fn within(answer: &Response) -> Option<String> {
     let location = answer.headers().get(LOCATION)?.to_str().ok()?;
     let own = answer.status().is_redirection() && location.starts_with('/');
@@ -218,15 +217,15 @@ fn within(answer: &Response) -> Option<String> {
     (own && url.host() == answer.url().host()).then(|| url.into())
 }
 
-/// Lets `name` in `snapshot` mean the content in `blob`, by a link or, where there can be none, by moving
-/// it there.
+/// Makes `name` in `snapshot` refer to the content in `blob`, by a link or, if links are impossible, by moving it
+/// there.
 fn point(snapshot: &Path, name: &str, blob: &Path, etag: &str) -> io::Result<()> {
     let pointer = snapshot.join(name);
     if pointer.is_symlink() && pointer.exists() {
         return Ok(());
     }
     pointer.parent().map_or(Ok(()), fs::create_dir_all)?;
-    // Up to the repository's folder, so that the cache can be moved as a whole.
+    // Relative to the repository's folder, so that the cache can be moved as a whole.
     let up = name.split('/').count() + 1;
     let mut to: PathBuf = std::iter::repeat_n("..", up).collect();
     to.extend(["blobs", etag]);

@@ -24,7 +24,7 @@ pub const ENTRY: Entry = Entry {
     ..Entry::CONTROL
 };
 
-/// What is released.
+/// The released text.
 const RELEASE: &str = "text";
 
 struct Constant;

@@ -1,22 +1,22 @@
 //! `dp-prompt-topk`: DP-Prompt with the text generator's top-k filter left on. Known to be broken.
 //!
 //! # Definition
-//! As `dp-prompt`, but each token is drawn from the `top_k` highest clipped logits alone (and those equal
-//! to the last of them).
+//! Like `dp-prompt`, but each token is drawn only from the `top_k` highest clipped logits (and those equal to the last
+//! of them).
 //!
 //! # Guarantee
 //! It **claims** ε per generated token and has no finite ε: which tokens are among the highest depends
 //! on the text, and a token outside them has probability 0. Its sound twin is `dp-prompt`.
 //!
 //! # Source
-//! A defect met in published code: generation libraries keep the 50 highest logits unless told otherwise,
-//! and the code of DP-Paraphrase (Mattern, Weggenmann and Kerschbaum, 2022) does not tell.
+//! A defect found in published code: generation libraries keep the 50 highest logits unless told otherwise, and the
+//! code of DP-Paraphrase (Mattern, Weggenmann and Kerschbaum, 2022) does not tell them.
 //!
 //! # Deviations
 //! The defect is shown on DP-Prompt, so that it is the only difference from a sound mechanism.
 //!
 //! # Likelihood
-//! That of `dp-prompt`, nearly known as it is there.
+//! That of `dp-prompt`, and approximate like it.
 
 use teda_core::Parameter;
 

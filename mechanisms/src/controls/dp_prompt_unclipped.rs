@@ -1,23 +1,21 @@
 //! `dp-prompt-unclipped`: DP-Prompt that forgets to clip. Known to be broken.
 //!
 //! # Definition
-//! Pr(v) ∝ exp(l_v / T) with T = 2Δ/ε and Δ = clip_high − clip_low, the logits l as they come.
+//! Pr(v) ∝ exp(l_v / T) with T = 2Δ/ε and Δ = clip_high − clip_low, with unmodified logits l.
 //!
 //! # Guarantee
-//! It **claims** ε per generated token. A logit that lies outside the bounds moves by more than Δ
-//! between texts, so that the loss of a token is up to (range of the logits)/Δ times ε. Its sound twin is
-//! `dp-prompt`.
+//! It **claims** ε per generated token. A logit outside the bounds moves by more than Δ between texts, so that the
+//! loss of a token is up to (range of the logits)/Δ times ε. Its sound twin is `dp-prompt`.
 //!
 //! # Source
-//! A planted defect: temperature alone taken for differential privacy, as black-box variants of
-//! DP-Prompt do.
+//! A planted defect: taking temperature alone for differential privacy, as black-box variants of DP-Prompt do.
 //!
 //! # Deviations
 //! The temperature is that of `dp-prompt` with the same bounds, so that clipping is the only
 //! difference.
 //!
 //! # Likelihood
-//! That of `dp-prompt`, nearly known as it is there.
+//! That of `dp-prompt`, and approximate like it.
 
 use crate::dp_prompt::dp_prompt::{self, DpPrompt, Draw};
 use crate::entry::{Entry, Kind};

@@ -1,12 +1,12 @@
 //! `em-half-noise`: the token-wise exponential mechanism at twice the ε that it claims. Known to be broken.
 //!
 //! # Definition
-//! Pr[t | x] ∝ exp(ε·u(t; x)) instead of exp((ε/2)·u(t; x)): `em` with twice the utility's scale, which
-//! is `em` at 2ε.
+//! Pr[t | x] ∝ exp(ε·u(t; x)) instead of exp((ε/2)·u(t; x)): `em` with twice the scale of the utility, which is `em`
+//! at 2ε.
 //!
 //! # Guarantee
-//! It **claims** ε under one-token adjacency. The factor ½ pays for the normaliser, which moves with
-//! the input too; without it the loss reaches up to 2ε. Its sound twin is `em`.
+//! It **claims** ε under one-token adjacency. The factor ½ pays for the normaliser, which also moves with the input;
+//! without it the loss reaches up to 2ε. Its sound twin is `em`.
 //!
 //! # Source
 //! A planted defect: the exponential mechanism without its factor 2 in the denominator.

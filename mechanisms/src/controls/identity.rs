@@ -1,4 +1,4 @@
-//! `identity`: releases the text as it is. Every attack should reach its ceiling.
+//! `identity`: releases the text unchanged. Every attack should reach its ceiling.
 //!
 //! # Definition
 //! M(x) = x.

@@ -12,11 +12,11 @@
 //! Warner (1965); k-ary: Kairouz, Oh & Viswanath (2014), Section 2.
 //!
 //! # Deviations
-//! The draw compares one number of 53 bits: above ε ≈ 36 an other text is never drawn, though its
-//! probability is not 0. At most 2⁻⁵³ of the releases differ.
+//! The draw compares one number of 53 bits: above ε ≈ 36 another text is never drawn, though its probability is not 0.
+//! At most 2⁻⁵³ of the releases differ.
 //!
 //! # Errors
-//! A text outside the domain has no defined release; a domain of one text has nothing to hide in.
+//! A text outside the domain has no defined release; a domain of one text offers nothing to hide among.
 
 use teda_core::{
     Answer, Basis, Categorical, Guarantee, Likelihood, Mechanism, Neighbours, Query, Release,
@@ -43,7 +43,7 @@ pub const ENTRY: Entry = Entry {
     ..Entry::CONTROL
 };
 
-/// Randomised response that runs at one ε and claims another (or the same).
+/// Randomised response that runs at one ε and claims another one (or the same).
 pub struct RandomisedResponse {
     domain: Categories,
     kept: f64,
@@ -59,7 +59,7 @@ impl RandomisedResponse {
     /// Usage, for a domain of fewer than two texts.
     pub fn new(context: &Context, epsilon: f64, claimed: f64, basis: Basis) -> Result<Self> {
         let domain = Categories::new(context, "randomised response")?;
-        // e^ε / (e^ε + N − 1), divided through by e^ε so that no ε overflows.
+        // e^ε / (e^ε + N − 1), divided by e^ε so that no ε overflows.
         let kept = 1.0 / (1.0 + (domain.size() as f64 - 1.0) * (-epsilon).exp());
         Ok(Self {
             domain,
@@ -80,7 +80,7 @@ impl Categorical for RandomisedResponse {
     fn respond(&self, secret: usize, stream: &mut Stream) -> usize {
         let kept = stream.uniform() < self.kept;
         match self.domain.size() - 1 {
-            // The only other one needs no coin, nor a branch that nobody can predict.
+            // A single other text needs no coin, and no branch that cannot be predicted.
             1 => secret ^ usize::from(!kept),
             _ if kept => secret,
             others => {
@@ -178,7 +178,7 @@ mod tests {
         assert!(RandomisedResponse::new(&alone, 1.0, 1.0, Basis::Proven).is_err());
     }
 
-    /// Also where e^ε is no number: the two log probabilities are ε apart at any ε.
+    /// Even where e^ε overflows: the two log probabilities are ε apart at any ε.
     #[test]
     fn likelihoods_are_those_of_its_releases() {
         let context = toy::context();

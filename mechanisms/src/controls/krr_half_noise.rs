@@ -8,7 +8,7 @@
 //! enough trials must call it a violation.
 //!
 //! # Source
-//! A planted defect; insufficient noise is the commonest bug that audits of published code find.
+//! A planted defect; insufficient noise is the most common bug that audits of published code find.
 
 use teda_core::Basis;
 

@@ -1,4 +1,4 @@
-//! Mechanisms of known ε, and twins of sound ones with one planted defect: what audits are tested on.
+//! Mechanisms of known ε, and twins of sound ones with one planted defect, for testing audits.
 
 crate::registry::mechanisms! {
     krr,

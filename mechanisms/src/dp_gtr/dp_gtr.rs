@@ -1,36 +1,36 @@
-//! `dp-gtr`: a group of private paraphrases, their common words, and one new text that avoids these.
+//! `dp-gtr`: a group of private paraphrases, their common words, and one new text that avoids these words.
 //!
 //! # Definition
-//! 1. m paraphrases of the text by a private mechanism at ε₁ each, by default `dp-prompt`, with its own
-//!    parameters where this one has none of the same name; with `spread` the i-th at s_i times its
-//!    temperature, so at ε₁/s_i, s from ½ to 1½ in equal steps.
-//! 2. The exemplar is the paraphrase of the lowest perplexity under the language model. The K keywords
-//!    are the words of the highest document frequency among the paraphrases, by counting (NDP) or by
-//!    the joint exponential mechanism at ε₂ (JEM).
-//! 3. The language model writes a new text after the exemplar, asked to avoid the keywords, at
-//!    temperature 0: always the token of the highest logit. Where it follows no instructions (or with
-//!    `avoid=decoding`) nothing is asked: no token is chosen that would complete a keyword.
+//! 1. m paraphrases of the text by a private mechanism at ε₁ each, by default `dp-prompt`. Its own parameters apply
+//!    unless this mechanism has one of the same name. With `spread` the i-th runs at s_i times its temperature, so at
+//!    ε₁/s_i, s from ½ to 1½ in equal steps.
+//! 2. The exemplar is the paraphrase with the lowest perplexity under the language model. The K keywords are the words
+//!    with the highest document frequency among the paraphrases, by counting (NDP) or by the joint exponential mechanism
+//!    at ε₂ (JEM).
+//! 3. The language model writes a new text based on the exemplar, asked to avoid the keywords, at temperature 0:
+//!    always the token with the highest logit. If it does not follow instructions (or with `avoid=decoding`) nothing is
+//!    asked: no token is chosen that would complete a keyword.
 //!
 //! # Guarantee
-//! Σ_i nε₁/s_i for paraphrases of n tokens, which is m·n·ε₁ without `spread`: the m paraphrases
-//! compose, and all that follows is post-processing of them. For NDP that is the paper's claim. For JEM
-//! it adds ε₂, which it need not, as the words counted are private already: the claim here is the
-//! smaller one, and implies the paper's. `units` counts n Σ 1/s_i tokens of ε₁, rounded up. Neighbours
-//! and basis are the paraphraser's: with `dp-prompt` any texts, proven for a fixed `length` and
-//! **claimed** for the published rule. A paraphraser whose ε is a text's costs Σ_i ε₁/s_i, between the
-//! texts that it speaks of; one without a claim leaves none.
+//! Σ_i nε₁/s_i for paraphrases of n tokens, which is m·n·ε₁ without `spread`: the m paraphrases compose, and
+//! everything after them is post-processing. For NDP that is the paper's claim. For JEM the paper adds ε₂, which is
+//! not necessary, as the words counted are private already: the claim here is the smaller one, and implies the
+//! paper's. `units` counts n Σ 1/s_i tokens of ε₁, rounded up. Neighbours and basis are the paraphraser's: with
+//! `dp-prompt` any texts, proven for a fixed `length` and **claimed** for the published rule. A paraphraser whose ε is
+//! per text costs Σ_i ε₁/s_i, between the texts that its claim is about; with one that claims nothing, nothing is
+//! claimed.
 //!
 //! # Source
 //! DP-GTR: *Differentially private prompt protection via group text rewriting* (2025), Section 4,
 //! Algorithm 1; prompts and values as in its code.
 //!
 //! # Deviations
-//! Perplexity is the rewriting model's (GPT-2 in the code), after a line that says "Text:". The list of
-//! stopwords is our own. The paper's ten temperatures 0.5, 0.6, …, 1.5 are eleven; here m equal steps. The
-//! reference lets JEM choose among the words seen (`domain=seen`), so that its choice tells which these
-//! are: no ε₂ follows from it. A keyword is banned in decoding as the model's tokenizer spells it, in lower
-//! case and with a capital; another way to put the same letters together is not. Of the answer the first
-//! line counts, without quotation marks around it.
+//! Perplexity is that of the rewriting model (GPT-2 in the code), after a line that says "Text:". The list of
+//! stopwords is our own. The paper's ten temperatures 0.5, 0.6, …, 1.5 are eleven; here there are m equal steps. The
+//! reference lets JEM choose among the words seen (`domain=seen`), so that its choice reveals which words these are:
+//! no ε₂ follows from it. A keyword is banned in decoding as the model's tokenizer spells it, in lower case and
+//! capitalised; other ways to compose the same letters are not banned. Only the first line of the answer is used,
+//! without quotation marks around it.
 
 use std::sync::Arc;
 
@@ -60,8 +60,8 @@ pub const ENTRY: Entry = Entry {
     ..Entry::PUBLISHED
 };
 
-/// The families of what can paraphrase: every mechanism but this one and those that encode instead of
-/// rewriting; that of the default first.
+/// The families of mechanisms that can paraphrase: every mechanism but this one and those that encode instead of
+/// rewriting. The family of the default comes first.
 const FAMILIES: &[&[&Entry]] = &[
     dp_prompt::ENTRIES,
     privrewrite::ENTRIES,
@@ -82,17 +82,17 @@ const PARAPHRASER_NAMES: [&str; PARAPHRASERS.len()] = {
     names
 };
 
-/// DP-GTR's among the prompts of `dp-prompt`.
+/// DP-GTR's own prompt among those of `dp-prompt`.
 const PARAPHRASE_PROMPT: &str = "dp-gtr";
 
-/// What the exemplar and the keywords stand in.
+/// The frame for the exemplar and the keywords.
 const PROMPT: &str =
     "Refer the following question to generate a new question:\n{}\nGenerated question:\n";
 
-/// What stands between them.
+/// Separates the exemplar from the keywords.
 const AVOID: &str = "\nAvoid using following tokens:\n";
 
-/// What a paraphrase continues when its perplexity is taken: public, and no model reads nothing.
+/// The prefix of a paraphrase for its perplexity: public, as a model needs some text before the first token.
 const BEFORE: &str = "Text:\n{}";
 
 const PARAMETERS: &[Parameter] = &[
@@ -172,21 +172,21 @@ struct DpGtr {
     /// One for all paraphrases, or one for each.
     paraphrasers: Vec<Box<dyn Mechanism>>,
     epsilon: f64,
-    /// s, one a paraphrase.
+    /// s, one per paraphrase.
     scales: Vec<f64>,
     keywords: Keywords,
     count: usize,
-    /// Whether the keywords are banned in decoding; else the prompt asks to avoid them.
+    /// Whether the keywords are banned in decoding; if not, the prompt asks to avoid them.
     bans: bool,
     prompt: Prompt,
     max_new_tokens: MaxNewTokens,
 }
 
-/// What one new text is written after.
+/// The request for one new text.
 struct Question {
-    /// Its place in the batch.
+    /// Its index in the batch.
     row: usize,
-    /// What the prompt holds.
+    /// The text that fills the prompt.
     text: String,
     /// Words that must not be written.
     banned: Vec<String>,
@@ -232,8 +232,8 @@ impl DpGtr {
         })
     }
 
-    /// Σ 1/s_i: how many times ε₁ the group spends where one paraphrase at s = 1 spends it once. Higher
-    /// temperatures by s mean ε₁/s, because T = 2Δ/ε.
+    /// Σ 1/s_i: the group's total cost, in units of ε₁ of one paraphrase at s = 1. A temperature that is higher by a
+    /// factor s means ε₁/s, because T = 2Δ/ε.
     fn share(&self) -> f64 {
         self.scales.iter().map(|scale| 1.0 / scale).sum()
     }
@@ -264,8 +264,8 @@ impl DpGtr {
         Ok(groups)
     }
 
-    /// Stage 2a: the paraphrase of the lowest perplexity of each group, the first of equals; `None` for a group
-    /// without any.
+    /// Stage 2a: the paraphrase with the lowest perplexity of each group, the first among equals; `None` for a group
+    /// without paraphrases.
     fn exemplars<'a>(&self, groups: &[Vec<&'a str>]) -> Result<Vec<Option<&'a str>>> {
         let pairs: Vec<(&str, &str)> = groups.iter().flatten().map(|text| ("", *text)).collect();
         let mut scores = self
@@ -291,7 +291,7 @@ impl DpGtr {
             .collect())
     }
 
-    /// Stage 3: what the model is asked.
+    /// Stage 3: the request to the model.
     fn question(&self, row: usize, exemplar: &str, keywords: Vec<String>) -> Question {
         if self.bans {
             return Question {
@@ -394,8 +394,7 @@ fn greedy(logits: &mut [f32], _: &mut Stream) -> u32 {
 }
 
 impl Mechanism for DpGtr {
-    /// Basic composition of the group: over the units of ε₁ where the claim is per unit, here where it is
-    /// per text.
+    /// Basic composition of the group: if the claim is per unit, through the units of ε₁; if it is per text, here.
     fn guarantee(&self) -> Option<Guarantee> {
         let one = self.paraphrasers[0].guarantee()?;
         let sum = |part: fn(&Guarantee) -> f64| match &self.paraphrasers[..] {
@@ -453,7 +452,7 @@ impl Mechanism for DpGtr {
             })
             .collect();
         let answers = self.model.generate(&self.prompt, &sequences, &greedy)?;
-        // Without an exemplar: why there is no paraphrase, or nothing.
+        // Without an exemplar: the reason why there is no paraphrase, or nothing.
         let mut releases: Vec<Release> = made
             .iter()
             .map(|group| {
@@ -528,8 +527,7 @@ mod tests {
         all
     }
 
-    /// The releases of [`small`] straight from the definition; `joint` is ε₂, `bans` says how keywords are
-    /// avoided.
+    /// The releases of [`small`] directly from the definition; `joint` is ε₂, `bans` says how keywords are avoided.
     fn exact(
         text: &str,
         epsilons: [f64; 2],
@@ -577,7 +575,7 @@ mod tests {
                     Some(epsilon) => (epsilon * (count - highest) / 2.0).exp(),
                     None => f64::from(u8::from(count == highest)),
                 };
-                // By counting, the first in alphabetical order of the most frequent.
+                // By counting: the first in alphabetical order among the most frequent.
                 let mut chosen: Vec<(&str, f64)> =
                     counts.iter().map(|(w, c)| (*w, weight(*c))).collect();
                 if joint.is_none() {
@@ -612,8 +610,7 @@ mod tests {
         }
     }
 
-    /// Privacy itself: no release tells more than the group's tokens spend, with either way of finding
-    /// keywords.
+    /// Privacy itself: no release reveals more than the group's tokens spend, with either way of finding keywords.
     #[test]
     fn the_exact_ratio_between_texts_stays_within_the_claim() {
         for epsilon in [0.5, 3.0, 20.0] {
@@ -654,7 +651,7 @@ mod tests {
         assert_eq!(em.units("t1 t2"), Some(2));
         let metric = instance(3.0, &[("paraphraser", "word-perturb")]);
         assert_eq!(metric.guarantee().unwrap().neighbours, Neighbours::Metric);
-        // 2 + 1 + 2/3 of 3 on SafeDP-Rewrite, whose ε is a text's.
+        // 2 + 1 + 2/3 of 3 for SafeDP-Rewrite, whose ε is per text.
         let set = [
             ("paraphraser", "safedp-rewrite"),
             ("paraphrases", "3"),
@@ -692,7 +689,7 @@ mod tests {
         }
     }
 
-    /// The families stand here, too, as the registry's list holds this entry.
+    /// The families are listed here separately, because the registry's list holds this entry.
     #[test]
     fn every_other_mechanism_can_paraphrase() {
         for entry in registry::ALL {

@@ -1,25 +1,24 @@
-//! The joint exponential mechanism for the k items of the highest counts.
+//! The joint exponential mechanism for the k items with the highest counts.
 //!
 //! # Definition
 //! Items 0 … d−1 of a domain have counts c₀ ≥ c₁ ≥ …; a sequence S of k distinct items has the utility
 //! u(S) = −max_i (c_i − c_{S_i}), and Pr(S) ∝ exp(ε u(S) / (2Δ)).
 //!
 //! # Guarantee
-//! ε, if neighbouring inputs change each count by at most Δ and all in one direction, or by at most Δ/2
-//! in any: then u moves by at most Δ. The domain must not depend on the input; a domain of the items
-//! that were seen tells which ones these are. Proven for such a domain.
+//! ε, if neighbouring inputs change each count by at most Δ and all in the same direction, or by at most Δ/2 in any
+//! direction: then u moves by at most Δ. The domain must not depend on the input; a domain of the items that were seen
+//! reveals which ones these are. Proven for such a domain.
 //!
 //! # Source
 //! Gillenwater, Joseph, Muñoz Medina and Ribero, *A joint exponential mechanism for differentially private
 //! top-k* (ICML 2022).
 //!
 //! # Sampling
-//! There are d!/(d−k)! sequences but only dk utilities. The entries
-//! D[i, j] = c_i − c_j + (d(k−i−1) + j + 1)/(2dk), made distinct by the fraction, are walked in ascending
-//! order. The sequences whose greatest entry is D[i, j] have S_i = j and, in every other row r, one of
-//! the t_r columns met before; these sets are nested from row to row, so there are
-//! m̃ = ∏_{r≠i} (t_r − r) of them. An entry is drawn with probability ∝ m̃ exp(−ε⌊D⌋/(2Δ)), then
-//! the other rows are filled from the top, each uniformly from its unused columns.
+//! There are d!/(d−k)! sequences but only dk utilities. The entries D[i, j] = c_i − c_j + (d(k−i−1) + j + 1)/(2dk),
+//! made distinct by the fraction, are walked in ascending order. The sequences whose greatest entry is D[i, j] have
+//! S_i = j and, in every other row r, one of the t_r columns met before; these sets are nested from row to row, so
+//! there are m̃ = ∏_{r≠i} (t_r − r) of them. An entry is drawn with probability ∝ m̃ exp(−ε⌊D⌋/(2Δ)); then the other
+//! rows are filled from the top, each uniformly from its unused columns.
 
 use teda_core::Stream;
 
@@ -29,11 +28,11 @@ struct Entry {
     column: usize,
     /// c_i − c_j = ⌊D⌋.
     loss: i64,
-    /// d(k−i−1) + j + 1: what makes entries of equal loss distinct.
+    /// d(k−i−1) + j + 1: makes entries of equal loss distinct.
     rank: usize,
 }
 
-/// The places of `k` items in `counts`, which must be in descending order and hold at least `k`.
+/// The indices of `k` items in `counts`, which must be in descending order and hold at least `k`.
 ///
 /// # Panics
 /// If there are fewer than `k` counts.
@@ -81,7 +80,7 @@ fn entries(counts: &[u32], k: usize) -> Vec<Entry> {
     entries
 }
 
-/// ln m̃ of each entry: how many sequences have it as their greatest.
+/// ln m̃ of each entry: the number of sequences that have it as their greatest.
 fn ln_sequences(entries: &[Entry], k: usize) -> Vec<f64> {
     let mut met = vec![0_usize; k];
     entries
@@ -100,7 +99,7 @@ fn ln_sequences(entries: &[Entry], k: usize) -> Vec<f64> {
         .collect()
 }
 
-/// A sequence, uniformly among those whose greatest entry is the last of `entries`.
+/// A sequence drawn uniformly from those whose greatest entry is the last of `entries`.
 fn fill(entries: &[Entry], k: usize, stream: &mut Stream) -> Vec<usize> {
     let (greatest, before) = entries.split_last().expect("an entry was drawn");
     let mut met: Vec<Vec<usize>> = vec![Vec::new(); k];
@@ -130,7 +129,7 @@ mod tests {
     use super::*;
     use crate::testing::statistics;
 
-    /// All sequences of `k` distinct places below `d`.
+    /// All sequences of `k` distinct indices below `d`.
     fn sequences(d: usize, k: usize) -> Vec<Vec<usize>> {
         (0..k).fold(vec![vec![]], |prefixes, _| {
             prefixes
@@ -145,7 +144,7 @@ mod tests {
         })
     }
 
-    /// Pr(S) straight from the definition.
+    /// Pr(S) directly from the definition.
     fn exact(
         counts: &[u32],
         k: usize,
@@ -217,8 +216,8 @@ mod tests {
     }
 
     proptest! {
-        /// Privacy itself: one more document, which adds at most 1 to each count, changes no
-        /// sequence's probability by more than e^ε.
+        /// Privacy itself: one more document, which adds at most 1 to each count, changes no sequence's probability by
+        /// more than a factor of e^ε.
         #[test]
         fn one_document_more_stays_within_epsilon(
             items in prop::collection::vec((0_u32..6, 0_u32..2), 2..6), k in 1_usize..3,
@@ -230,7 +229,7 @@ mod tests {
             prop_assert!(statistics::greatest_loss(&p, &q) <= epsilon * (1.0 + 1e-9));
         }
 
-        /// The sequences that the entries count are all there are.
+        /// The entries account for all sequences.
         #[test]
         fn every_sequence_belongs_to_one_entry(
             mut counts in prop::collection::vec(0_u32..5, 1..7), k in 1_usize..4,

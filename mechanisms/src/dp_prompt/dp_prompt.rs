@@ -1,4 +1,4 @@
-//! `dp-prompt`: a language model paraphrases the text, every token by the exponential mechanism.
+//! `dp-prompt`: a language model paraphrases the text, drawing every token by the exponential mechanism.
 //!
 //! # Definition
 //! The model is asked for a paraphrase of the text, token by token. With logits l over the whole
@@ -7,13 +7,12 @@
 //! Clipping comes before the temperature, and no token is left out (no top-k, no top-p).
 //!
 //! # Guarantee
-//! ε per generated token: whatever two texts the prompt holds, a token's clipped logit differs by at
-//! most Δ between them, so each draw is the exponential mechanism with utility clip(l_v) and
-//! sensitivity Δ, given the tokens before it. n tokens compose to nε. **Proven** where the greatest
-//! number of tokens is the same for all texts (`length` > 0). With the published rule, as many new tokens as
-//! the prompt has (`length` = 0), the length of a text bounds that of its release: a release of more
-//! tokens than the shorter text allows has probability 0 there, so nε is **claimed** only.
-//! A text beyond the model's window fails, which tells its length too.
+//! ε per generated token: whatever two texts the prompt holds, a token's clipped logit differs by at most Δ between
+//! them, so each draw is the exponential mechanism with utility clip(l_v) and sensitivity Δ, given the tokens before
+//! it. n tokens compose to nε. **Proven** if the maximum number of tokens is the same for all texts (`length` > 0).
+//! With the published rule, as many new tokens as the prompt has (`length` = 0), the length of a text bounds that of
+//! its release: a release with more tokens than the shorter text allows has probability 0 there, so nε is **claimed**
+//! only. A text beyond the model's window fails, which also reveals its length.
 //!
 //! # Source
 //! DP-Prompt, Utpala, Hooker and Chen, *Locally differentially private document generation using
@@ -22,25 +21,25 @@
 //! original repository.
 //!
 //! # Deviations
-//! The bounds belong to a model: those of `--preset flan-t5-base` or `flan-t5-large` are published;
-//! without a preset they are (μ, μ + 4σ) of the model's own logits on public text (`teda models calibrate`).
-//! No cut of the input at 512 tokens.
+//! The bounds belong to a model: those of `--preset flan-t5-base` or `flan-t5-large` are published; without a preset
+//! they are (μ, μ + 4σ) of the model's own logits on public text (`teda models calibrate`). The input is not cut at
+//! 512 tokens.
 //!
 //! # Likelihood
-//! Nearly known, for attacks to go by. A release shows a text, which many rows of tokens write, and a sum over
-//! all of them is out of a language model's reach. What is stated is Σ ln Pr over one row, the n
-//! tokens that the model's own tokenizer reads in the text, with n set against the greatest number L:
-//! - n < L: the end was drawn behind them, so ln Pr(end) is added.
-//! - n > L: a row of at most L tokens was drawn that the tokenizer reads as more. ln 2 is taken off for each token
-//!   beyond L. Chance pieces do not stay what they were drawn as: of 300 releases of the built-in rewriter at
-//!   ε = 1 the tokenizer reads 169 as more than was drawn, about half as many with each further token.
-//! - A token that the draw leaves out (`dp-prompt-topk`) was not drawn, but another was in a row that writes the same.
-//!   It is weighed as if no token were left out, which is less than any that is kept.
+//! Approximate, for use by attacks. A release shows a text, which many token sequences write, and summing over all of
+//! them is infeasible for a language model. What is stated is Σ ln Pr over one sequence, the n tokens that the model's
+//! own tokenizer reads in the text. How n compares with the maximum L decides the rest:
+//! - n < L: the end was drawn after them, so ln Pr(end) is added.
+//! - n > L: a sequence of at most L tokens was drawn that the tokenizer reads as more. ln 2 is subtracted for each
+//!   token beyond L. Randomly drawn pieces do not stay as they were drawn: of 300 releases of the built-in rewriter at
+//!   ε = 1 the tokenizer reads 169 as more than was drawn, and about half as many with each further token.
+//! - A token that the draw leaves out (`dp-prompt-topk`) was not drawn, but another sequence that writes the same text
+//!   was. It is weighed as if no token were left out, which gives less than any token that is kept.
 //!
-//! In the last two cases −∞ would be true of the row and false of the text: it left a third of the trials
-//! at ε = 1, and a fifth of those with top-k, without any guess. Charging nothing beyond L would throw
-//! away what the length tells, which at small ε is nearly all that a release does. −∞ stays for a text that the
-//! model has no room for, whose rewrite fails.
+//! In the last two cases −∞ would be true of the sequence but false of the text: it left a third of the trials at ε =
+//! 1, and a fifth of those with top-k, without any guess. Subtracting nothing beyond L would discard what the length
+//! reveals, which at small ε is nearly all that a release reveals. −∞ remains for a text that exceeds the model's
+//! window, whose rewrite fails.
 
 use std::f64::consts::LN_2;
 use std::sync::Arc;
@@ -93,7 +92,7 @@ pub fn prompt(settings: &Settings) -> Prompt {
     Prompt::new(prompt)
 }
 
-/// Which prompt.
+/// The choice of prompt.
 pub const PROMPT: Parameter = Parameter::choice(
     "prompt",
     &[PROMPTS[0].0, PROMPTS[1].0, PROMPTS[2].0],
@@ -112,7 +111,7 @@ pub const CLIP_LOW: Parameter = Parameter::number(
 pub const CLIP_HIGH: Parameter =
     Parameter::number("clip_high", 0.0, [-1e6, 1e6], "upper bound of the logits");
 
-/// How many tokens a rewrite has at most.
+/// Most tokens in a rewrite.
 pub const LENGTH: Parameter = Parameter::whole(
     "length",
     0,
@@ -136,14 +135,14 @@ const PRESETS: &[Preset] = &[
     ("review", &[("prompt", "review")]),
 ];
 
-/// How a token is drawn. All but the first are known to be broken, and stand in files of their own.
+/// How a token is drawn. All but the first are known to be broken, and have files of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Draw {
     /// From all clipped logits, as the proof needs.
     Clipped,
-    /// From the logits as they come, at the temperature that clipping would have allowed.
+    /// From the unmodified logits, at the temperature that clipping would have allowed.
     Unclipped,
-    /// From the highest clipped logits alone: this many, and those that equal the last of them.
+    /// Only from the highest clipped logits: this many, and those equal to the last of them.
     Highest(usize),
 }
 
@@ -184,8 +183,8 @@ impl DpPrompt {
         stream.softmax_over(logits, self.log_weights(self.draw, logits)) as u32
     }
 
-    /// ln of the probability that [`DpPrompt::choose`] takes one of `tokens`; where it takes none of them, that
-    /// of the draw from all clipped logits.
+    /// ln of the probability that [`DpPrompt::choose`] picks one of `tokens`; if it picks none of them, that of the
+    /// draw from all clipped logits.
     fn weigh(&self, logits: &[f32], tokens: &[u32]) -> f64 {
         let of = |draw| ln_softmax_over(logits, tokens, self.log_weights(draw, logits));
         match of(self.draw) {
@@ -194,15 +193,15 @@ impl DpPrompt {
         }
     }
 
-    /// T = 2Δ/ε. A draw with scores moving by at most Δ is then ε-DP: once Δ/T = ε/2 for the weight of
-    /// v and once for the sum over all tokens.
+    /// T = 2Δ/ε. A draw with scores that move by at most Δ is then ε-DP: once Δ/T = ε/2 for the weight of v and once
+    /// for the sum over all tokens.
     fn temperature(&self) -> f64 {
         let (low, high) = self.clip;
         2.0 * f64::from(high - low) / self.epsilon
     }
 
-    /// The log weight of a logit among `logits`: clip(l) / T, which moves by at most Δ/T = ε/2, whatever the
-    /// logit; for a broken `draw` what stands in its place.
+    /// The log weight of a logit among `logits`: clip(l) / T, which moves by at most Δ/T = ε/2 for any logit; for a
+    /// broken `draw`, what that uses instead.
     fn log_weights(&self, draw: Draw, logits: &[f32]) -> impl Fn(f32) -> f64 + use<> {
         let temperature = self.temperature();
         let (low, high) = match draw {
@@ -220,10 +219,10 @@ impl DpPrompt {
         }
     }
 
-    /// How many tokens a rewrite of `text` has at most.
+    /// Most tokens in a rewrite of `text`.
     ///
     /// # Errors
-    /// Where the model's tokenizer fails.
+    /// If the model's tokenizer fails.
     fn max_new_tokens(&self, text: &str) -> Result<usize> {
         match self.max_new_tokens {
             MaxNewTokens::Tokens(length) => Ok(length),
@@ -232,14 +231,14 @@ impl DpPrompt {
     }
 }
 
-/// The `count`-th highest of some values, or the lowest of fewer.
+/// The `count`-th highest of some values, or the lowest if there are fewer.
 fn nth_highest(values: impl Iterator<Item = f64>, count: usize) -> f64 {
     let mut values: Vec<f64> = values.collect();
     let last = count.min(values.len()) - 1;
     *values.select_nth_unstable_by(last, |a, b| b.total_cmp(a)).1
 }
 
-/// (b₁, b₂): what is set, else (μ, μ + 4σ) of the model's logits.
+/// (b₁, b₂): the values that are set, or else (μ, μ + 4σ) of the model's logits.
 fn bounds(settings: &Settings, moments: Option<(f64, f64)>) -> Result<(f32, f32)> {
     let set = (settings.get("clip_low"), settings.get("clip_high"));
     let (low, high) = match (set, moments) {
@@ -273,7 +272,7 @@ impl Mechanism for DpPrompt {
         })
     }
 
-    /// The tokens that a rewrite of `text` has at most.
+    /// The most tokens that a rewrite of `text` has.
     fn units(&self, text: &str) -> Option<u64> {
         self.max_new_tokens(text)
             .ok()
@@ -328,7 +327,7 @@ impl Likelihood for DpPrompt {
     }
 }
 
-/// ln P(release | text) of a row that was followed, where `max_new_tokens` tokens may be drawn.
+/// ln P(release | text) of a sequence that was followed, when at most `max_new_tokens` tokens may be drawn.
 fn ln_probability(followed: Followed, max_new_tokens: usize) -> f64 {
     let Followed { likelihood, end } = followed;
     let length = match likelihood.tokens.checked_sub(max_new_tokens) {
@@ -364,7 +363,7 @@ mod tests {
         instance(epsilon, &set, draw).unwrap()
     }
 
-    /// The probabilities of the token after `before` straight from the definition.
+    /// The probabilities of the token after `before`, directly from the definition.
     fn step(text: &str, before: &[u32], epsilon: f64, draw: Draw) -> Vec<f64> {
         let logits = toy::tokens().logits(text, before);
         let logits = logits.into_iter().map(f64::from);
@@ -414,7 +413,7 @@ mod tests {
         }
     }
 
-    /// The toy writes each text by one row of tokens, so that what is stated is exact where it is possible.
+    /// The toy writes each text by one token sequence, so that what is stated is exact where the text is possible.
     #[test]
     fn likelihoods_are_the_exact_probabilities_of_what_is_possible() {
         let text = "t3 t1";
@@ -448,7 +447,7 @@ mod tests {
         }
     }
 
-    /// What a draw leaves out is weighed, and weighs less than all that it keeps.
+    /// A token that a draw leaves out is weighed, and weighs less than all those that it keeps.
     #[test]
     fn tokens_that_are_left_out_are_the_least_likely() {
         let logits = toy::tokens().logits("t3 t1", &[]);
@@ -494,7 +493,7 @@ mod tests {
             let found = ln_probability(followed(tokens), 4);
             assert!((found - expected).abs() < 1e-12, "{tokens}: {found}");
         }
-        // As many as the prompt has: another number for each text, and the longer text could have ended.
+        // As many as the prompt has: a different number for each text, and the longer text could have ended.
         let published = instance(3.0, &[], Draw::Clipped).unwrap();
         let max_new_tokens = published.units("t1 t2").unwrap() as usize;
         let release = vec!["t4"; max_new_tokens].join(" ");
@@ -536,7 +535,7 @@ mod tests {
         );
     }
 
-    /// Privacy itself: no release of n tokens is more than e^{nε} likelier under another text.
+    /// Privacy itself: no release of n tokens is more than e^{nε} times likelier under another text.
     #[test]
     fn the_exact_ratio_between_any_texts_stays_within_n_epsilon() {
         for epsilon in [0.5, 3.0, 20.0] {
@@ -548,13 +547,13 @@ mod tests {
         }
     }
 
-    /// The two defects: logits beyond the bounds tell more than nε, and what top-k leaves out tells
-    /// texts apart for sure.
+    /// The two defects: logits beyond the bounds reveal more than nε, and what top-k leaves out tells texts apart with
+    /// certainty.
     #[test]
     fn without_clipping_or_with_top_k_the_exact_ratio_exceeds_the_claim() {
         for epsilon in [0.5, 3.0, 20.0] {
             assert_eq!(worst(epsilon, Draw::Highest(3)), f64::INFINITY);
-            // The toy's logits lie from −2 to 2; bounds as far apart as 0.2 allow hundredfold weights.
+            // The toy's logits range from −2 to 2; bounds only 0.2 apart allow weights a hundred times too large.
             let narrow = [("clip_low", 0.0), ("clip_high", 0.2), ("length", 1.0)];
             let mechanism = instance(epsilon, &narrow, Draw::Unclipped).unwrap();
             let worst = |log_weight: &dyn Fn(f32) -> f64| {
@@ -589,8 +588,8 @@ mod tests {
     }
 
     proptest! {
-        /// Privacy itself, for any logits of any two texts: no token's probability changes by more
-        /// than e^ε.
+        /// Privacy itself, for any logits of any two texts: no token's probability changes by more than a factor of
+        /// e^ε.
         #[test]
         fn no_logits_make_a_token_tell_more_than_epsilon(
             rows in prop::collection::vec((-1e4_f32..1e4, -1e4_f32..1e4), 1..40),

@@ -1,4 +1,4 @@
-//! `dp-prompt-black-box`: the same question put to a model that shows no logits: temperature alone.
+//! `dp-prompt-black-box`: the same prompt for a model that exposes no logits: temperature alone.
 //!
 //! # Definition
 //! A black-box model is asked for a paraphrase at temperature T = 2Δ/ε, with Δ assumed and nothing
@@ -12,8 +12,8 @@
 //! DP-Prompt (Findings of EMNLP 2023), Section 5 (closed models); the prompt as in `dp-prompt`.
 //!
 //! # Deviations
-//! The nominal ε sets the temperature by DP-Prompt's rule, so that both forms can be drawn over one
-//! axis. A server may cap the temperature or leave out unlikely tokens: what is audited is what it does.
+//! The nominal ε sets the temperature by DP-Prompt's rule, so that both forms can be plotted over one axis. A server
+//! may cap the temperature or leave out unlikely tokens: the audit is of what it actually does.
 
 use std::sync::Arc;
 

@@ -1,18 +1,18 @@
-//! The processes that run, so that whoever ends this one can end them, too.
+//! The running processes, so that whoever ends this process can end them, too.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::platform;
 
-/// Processes that answer queries, by their numbers. Clones share them.
+/// Processes that answer queries, by their process ids. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Children(Arc<Mutex<BTreeSet<u32>>>);
 
 impl Children {
-    /// Ends all that run, with whatever they started.
+    /// Kills all running processes, and everything they started.
     pub fn kill(&self) {
-        // Under the lock: a process whose number stands here was not waited for, so no other one has it.
+        // Under the lock: a process listed here was not waited for, so no other process has its id.
         for number in self.numbers().iter() {
             platform::kill(*number);
         }
@@ -22,7 +22,7 @@ impl Children {
         self.numbers().insert(number);
     }
 
-    /// Before it is waited for.
+    /// Removes a process; called before it is waited for.
     pub(super) fn ended(&self, number: u32) {
         self.numbers().remove(&number);
     }

@@ -1,5 +1,5 @@
-//! An external mechanism: a command that reads texts and writes releases, one JSON object a line. Where it
-//! knows how likely its releases are, it says that, too.
+//! An external mechanism: a command that reads texts and writes releases, one JSON object per line. If it knows how
+//! likely its releases are, it can report that, too.
 //!
 //! # Definition
 //! The command line runs through the platform's shell in the current directory, in several processes at
@@ -12,44 +12,44 @@
 //! | scoring query | `id`, `text`, `epsilon`: as above; `release`: a text; `seed`: 0, nothing is drawn |
 //! | answer | `id`: the query's; `log_likelihood`: ln P(release \| text), or `error`: why it is not known |
 //!
-//! Scoring queries come only where an attack or an estimator needs likelihoods: one for every candidate of a
-//! trial with its release. They have all that other queries have, so that a program that does not know them
-//! answers with a text, and is refused for that. `log_likelihood` is a number, which may be above 0 where it
-//! is that of a density, or the string `"-inf"` where the release is impossible, for JSON has no infinity. In
-//! an answer to another query it is ignored.
+//! Scoring queries come only if an attack or an estimator needs likelihoods: one for every candidate of a trial with
+//! its release. They have all the fields of other queries, so that a program that does not know them answers with a
+//! text, which is refused. `log_likelihood` is a number, which may be above 0 if it is that of a density, or the
+//! string `"-inf"` if the release is impossible, since JSON has no infinity. In an answer to another query it is
+//! ignored.
 //!
-//! Lines end with a newline; blank ones are ignored. A query is ASCII (JSON escapes carry all else). It is
-//! sent with others before any is answered, so a process may read several and answer them together. An
-//! answer has 10 MB at most, and must be flushed: nothing else is sent until all are answered.
+//! Lines end with a newline; blank lines are ignored. A query is ASCII (everything else is escaped in JSON). It is
+//! sent with others before any is answered, so a process may read several and answer them together. An answer has at
+//! most 10 MB, and must be flushed: nothing else is sent until all are answered.
 //!
-//! `seed` is 53 bits of a digest of the query's seed, which every reader of JSON keeps exactly. Where a
-//! release depends on `text`, `epsilon` and `seed` alone, a run repeats bit for bit, whatever the batch,
-//! the threads and the number of processes are. `id` tells queries of one process apart and means no more.
+//! `seed` is 53 bits of a digest of the query's seed, which every JSON reader preserves exactly. If a release depends
+//! on `text`, `epsilon` and `seed` alone, a run repeats bit for bit, whatever the batch, the threads and the number of
+//! processes are. `id` tells queries of one process apart and has no other meaning.
 //!
 //! # Guarantee
-//! The one that its user states, if any: nothing here can know it. An audit's bound supposes that each
-//! release is drawn by itself, so a process must carry nothing from one query to the next. Its likelihoods
-//! are believed: a certificate is as good as they are.
+//! The one that its user states, if any: teda cannot know it. An audit's bound assumes that each release is drawn
+//! independently, so a process must carry nothing over from one query to the next. Its likelihoods are trusted: a
+//! certificate is only as good as they are.
 //!
 //! # Source
-//! Not of a paper: how a researcher's own mechanism is audited without a line of Rust.
+//! No paper: this is for auditing a researcher's own mechanism without a line of Rust.
 //!
 //! # Deviations
-//! A query that ends its process, or on which it stays silent, is tried again in new processes, so a
-//! mechanism that fails at random is seen without most of its failures. Its last failure is an outcome like
-//! any other (an end is the mechanism's, silence the transport's); of a scoring query, that the likelihood is
-//! not known.
+//! A query that ends its process, or on which it stays silent, is retried in new processes, so most failures of a
+//! mechanism that fails at random are not seen. A query's last failure is an outcome like any other (an end counts as
+//! the mechanism's failure, silence as the transport's); for a scoring query, it means that the likelihood is not
+//! known.
 //!
 //! # Errors
-//! A line that is no answer; an unknown id; a second answer to a query (seen when the process is next
-//! asked); a command that has answered nothing yet and ends, or stays silent, as often as a query is tried;
-//! 32 queries given up without an answer between them; an answer to a scoring query with neither a
-//! `log_likelihood` nor an error. Every call fails from then on.
+//! A line that is not an answer; an unknown id; a second answer to a query (detected when the process is next asked);
+//! a command that has answered nothing yet and ends, or stays silent, as often as a query is tried; 32 queries given
+//! up without an answer between them; an answer to a scoring query with neither a `log_likelihood` nor an error. After
+//! any of these, every call fails.
 //!
-//! # Ends
-//! When the mechanism is dropped, standard input is closed; a process that has not ended a second later is
-//! killed, with all that its shell started. Processes are not of the terminal's process group: an interrupt
-//! there reaches the audit alone, and if that ends at once, theirs is the end of standard input.
+//! # Termination
+//! When the mechanism is dropped, standard input is closed; a process that has not ended a second later is killed,
+//! with everything that its shell started. Processes are not in the terminal's process group: an interrupt there
+//! reaches only the audit, and if the audit ends at once, the processes see the end of standard input.
 
 mod children;
 mod pipes;
@@ -77,35 +77,35 @@ use share::Share;
 pub struct Options {
     /// The command line, as the platform's shell reads it.
     pub command: String,
-    /// Processes at once, at most; they start when they are first needed.
+    /// Most concurrent processes; they start when they are first needed.
     pub processes: usize,
-    /// How long a process may give no answer while it owes one; its start counts.
+    /// How long a process may leave queries unanswered; its start counts.
     pub timeout: Duration,
-    /// How often a query that ended a process is tried again, by itself, before it has no release.
+    /// How often a query that ended a process is retried on its own before it has no release.
     pub restarts: usize,
-    /// What `epsilon` says in every query; `None` for a mechanism without ε.
+    /// The value of `epsilon` in every query; `None` for a mechanism without ε.
     pub epsilon: Option<f64>,
-    /// The claim of its user.
+    /// The claim stated by its user.
     pub guarantee: Option<Guarantee>,
-    /// Where its processes are known while they run.
+    /// Keeps track of its processes while they run.
     pub children: Children,
 }
 
-/// A command that rewrites, and says how likely releases are if it can.
+/// A command that rewrites, and reports how likely releases are if it can.
 pub struct Exec {
     options: Options,
     pool: Pool,
 }
 
 impl Exec {
-    /// Starts nothing yet.
+    /// Starts no process yet.
     ///
     /// # Errors
-    /// Usage, for an option that cannot be met.
+    /// Usage, for an invalid option.
     pub fn new(options: Options) -> Result<Self> {
         if options.command.trim().is_empty() || options.command.contains('\0') {
             return Err(Error::usage(format!(
-                "'{}' is no command line to run: give one, such as exec:\"python my_mechanism.py\"",
+                "'{}' is not a command line to run: give one, such as exec:\"python my_mechanism.py\"",
                 options.command.escape_debug()
             )));
         }
@@ -130,7 +130,7 @@ impl Exec {
         Ok(Self { options, pool })
     }
 
-    /// One answer a question, in order.
+    /// One answer per question, in order.
     fn ask<Q: Question>(&self, batch: &[Q]) -> Result<Vec<Answer<Q::Told>>> {
         if batch.is_empty() {
             return Ok(Vec::new());
@@ -142,7 +142,7 @@ impl Exec {
             .zip(batch.chunks(size))
             .map(|(place, part)| Share::new(&self.options, &self.pool, place, part))
             .collect();
-        // The caller's own thread takes one of them.
+        // The caller's own thread handles one of them.
         let own = shares.pop();
         let parts: Vec<Result<Vec<Answer<Q::Told>>>> = thread::scope(|scope| {
             let others: Vec<_> = shares
@@ -173,7 +173,7 @@ impl Mechanism for Exec {
         self.options.guarantee
     }
 
-    /// Whether the command knows shows only when it is asked.
+    /// Whether the command knows likelihoods shows only when it is asked.
     fn likelihood(&self) -> Option<&dyn Likelihood> {
         Some(self)
     }

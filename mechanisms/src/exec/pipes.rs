@@ -1,5 +1,4 @@
-//! The three pipes of a process, each with a thread of its own, so that none can fill up while
-//! another is waited for.
+//! The three pipes of a process, each with a thread of its own, so that none can fill up while another is waited for.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{ChildStderr, ChildStdin, ChildStdout};
@@ -10,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use super::protocol;
 
-/// Answers that wait to be taken, at most; a process that writes more waits too.
+/// Most answers waiting to be taken; a process that writes more has to wait, too.
 const WAITING: usize = 16;
 /// Bytes of standard error that are kept.
 const KEPT: usize = 4096;
-/// How often something that cannot be waited for is looked at.
+/// Polling interval for things that cannot be waited for.
 const POLL: Duration = Duration::from_millis(5);
 
 /// Whether `done` came true before `until`.
@@ -30,12 +29,12 @@ pub fn wait_until(until: Instant, mut done: impl FnMut() -> bool) -> bool {
     }
 }
 
-/// Writes whatever is sent; the pipe is closed after the last of it when the sender is dropped.
+/// Writes whatever is sent; after the sender is dropped and everything is written, the pipe is closed.
 pub fn writer(mut pipe: ChildStdin) -> Sender<Vec<u8>> {
     let (sender, receiver) = mpsc::channel::<Vec<u8>>();
     thread::spawn(move || {
         for bytes in receiver {
-            // A process that reads no more has ended or will be found silent: that is where it shows.
+            // A process that reads no more has ended or will be found silent: it shows there.
             if pipe.write_all(&bytes).and_then(|()| pipe.flush()).is_err() {
                 break;
             }
@@ -44,8 +43,8 @@ pub fn writer(mut pipe: ChildStdin) -> Sender<Vec<u8>> {
     sender
 }
 
-/// The lines of a process that are not blank. One that is too long is cut after [`protocol::LONGEST`]
-/// and one byte, and is the last; one without its end was never finished and counts as none.
+/// The non-blank lines of a process. A line that is too long is cut after [`protocol::LONGEST`] and one byte, and is
+/// the last; a line without its end was never finished and is ignored.
 pub fn lines(pipe: ChildStdout) -> Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::sync_channel(WAITING);
     thread::spawn(move || {
@@ -74,7 +73,7 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// Reads `pipe` from now on.
+    /// Starts to read `pipe`.
     pub fn of(mut pipe: ChildStderr) -> Self {
         let kept = Arc::new(Mutex::new(Vec::new()));
         let shared = kept.clone();
@@ -90,7 +89,7 @@ impl Tail {
         Self { kept, reader }
     }
 
-    /// What was read, once all was or `until` has come: another process may hold the pipe open.
+    /// What was read, once everything was read or at `until`: another process may hold the pipe open.
     pub fn text(&self, until: Instant) -> String {
         wait_until(until, || self.reader.is_finished());
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

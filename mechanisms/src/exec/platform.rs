@@ -1,9 +1,9 @@
-//! How each platform runs a command line, and how it ends one with all that it started.
+//! How each platform runs a command line, and how it ends it with everything it started.
 
 use std::process::{Child, Command};
 
-/// `command` as the platform's shell reads it, in a process group of its own: an interrupt at the
-/// terminal lets an audit finish its batch, so it must not end the process that answers it.
+/// `command` as read by the platform's shell, in a process group of its own: an interrupt at the terminal lets an
+/// audit finish its batch, so it must not end the process that answers it.
 #[cfg(unix)]
 pub fn shell(command: &str) -> Command {
     use std::os::unix::process::CommandExt;
@@ -13,8 +13,8 @@ pub fn shell(command: &str) -> Command {
     shell
 }
 
-/// `command` as the platform's shell reads it. The shell takes what stands between the outer quotes as
-/// it is, so nothing may be escaped for it.
+/// `command` as read by the platform's shell. The shell takes the text between the outer quotes literally, so nothing
+/// may be escaped for it.
 #[cfg(windows)]
 pub fn shell(command: &str) -> Command {
     use std::os::windows::process::CommandExt;
@@ -24,8 +24,8 @@ pub fn shell(command: &str) -> Command {
     shell
 }
 
-/// Whether `child` has ended. It is not waited for: until then no other process has its number, and its group can
-/// still be ended.
+/// Whether `child` has ended. It is not waited for: until it is, no other process has its id, and its group can still
+/// be ended.
 #[cfg(unix)]
 pub fn has_ended(child: &mut Child) -> bool {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -41,23 +41,24 @@ pub fn has_ended(child: &mut Child) -> bool {
     !matches!(child.try_wait(), Ok(None))
 }
 
-/// Ends the process of this number and whatever it started and left in its group. It must not have been waited for.
+/// Ends the process with this id and everything it started that is still in its group. It must not have been waited
+/// for.
 #[cfg(unix)]
 pub fn kill(number: u32) {
     use rustix::process::{Pid, Signal, kill_process_group};
 
     if let Some(number) = i32::try_from(number).ok().and_then(Pid::from_raw) {
-        // One that has ended, and left nothing, is as it should be.
+        // It is fine if the process has already ended and left nothing.
         let _ = kill_process_group(number, Signal::KILL);
     }
 }
 
-/// Ends the process of this number and whatever it started.
+/// Ends the process with this id and everything it started.
 #[cfg(windows)]
 pub fn kill(number: u32) {
     use std::process::Stdio;
 
-    // The library ends the shell alone; what the shell started would live on, and keep its memory.
+    // The library ends only the shell; what the shell started would live on, and keep its memory.
     let _ = Command::new("taskkill")
         .args(["/T", "/F", "/PID", &number.to_string()])
         .stdin(Stdio::null())

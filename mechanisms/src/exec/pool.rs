@@ -1,7 +1,7 @@
-//! Several processes at once: who has which, and whether any is still asked.
+//! Several concurrent processes: which caller has which, and whether any is still asked.
 //!
-//! Callers may be workers of a thread pool. They wait here for a place while they hold none, and
-//! whoever holds one waits for its process alone, so nothing waits in a circle.
+//! Callers may be workers of a thread pool. They wait here for a place only while they hold none, and whoever holds
+//! one waits only for its process, so there is no circular wait.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -17,21 +17,21 @@ pub struct Pool {
 }
 
 struct State {
-    /// The free places. Those at the end have a process that runs: they are taken first.
+    /// The free places. Those at the end have a running process: they are taken first.
     free: Vec<Option<Process>>,
     stopped: Option<Error>,
-    /// Whether any process ever answered anything.
+    /// Whether any process has ever answered anything.
     answered: bool,
-    /// Processes that ended and had answered nothing.
+    /// Processes that ended without having answered anything.
     fruitless: usize,
-    /// Queries given up since an answer last came.
+    /// Queries given up since the last answer.
     failed: usize,
 }
 
-/// A place and its process, if one runs there; both go back when it is dropped.
+/// A place and its process, if one is running there; both are returned when it is dropped.
 pub struct Place<'a> {
     pool: &'a Pool,
-    /// The process, as long as it is of use.
+    /// The process, as long as it is usable.
     pub process: Option<Process>,
 }
 
@@ -50,10 +50,10 @@ impl Pool {
         }
     }
 
-    /// As many of the free places as are of use to `queries` queries, after waiting for one.
+    /// As many of the free places as `queries` queries can use, after waiting for at least one.
     ///
     /// # Errors
-    /// What stopped the pool.
+    /// The error that stopped the pool.
     pub fn take(&self, queries: usize) -> Result<Vec<Place<'_>>> {
         let mut state = self
             .changed
@@ -72,43 +72,44 @@ impl Pool {
         Ok(state.free.drain(kept..).rev().map(place).collect())
     }
 
-    /// What stopped the pool, if anything did.
+    /// Checks whether the pool was stopped.
     ///
     /// # Errors
-    /// That.
+    /// The error that stopped it.
     pub fn check(&self) -> Result<()> {
         self.lock().stopped.clone().map_or(Ok(()), Err)
     }
 
-    /// Fails every call from now on; returns the first reason that was ever given.
+    /// Makes every further call fail; returns the first reason ever given.
     pub fn stop(&self, reason: Error) -> Error {
         let reason = self.lock().stopped.get_or_insert(reason).clone();
         self.changed.notify_all();
         reason
     }
 
-    /// An answer came.
+    /// Records that an answer came.
     pub fn answered(&self) {
         let mut state = self.lock();
         state.answered = true;
         state.failed = 0;
     }
 
-    /// A process ended that had answered nothing: how many did by now, unless one ever answered.
+    /// Records that a process ended without having answered anything. Returns how many have, unless any process ever
+    /// answered.
     pub fn fruitless(&self) -> Option<usize> {
         let mut state = self.lock();
         state.fruitless += 1;
         (!state.answered).then_some(state.fruitless)
     }
 
-    /// A query is given up: how many were since an answer last came.
+    /// Records that a query was given up. Returns how many were since the last answer.
     pub fn failed(&self) -> usize {
         let mut state = self.lock();
         state.failed += 1;
         state.failed
     }
 
-    /// Nothing that panics runs under this lock, so a poisoned one is as good as any.
+    /// Nothing that panics runs under this lock, so a poisoned lock is still valid.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -116,7 +117,7 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        // All are told before any is waited for.
+        // All are told to close before any is waited for.
         for process in self.lock().free.iter_mut().flatten() {
             process.close();
         }
@@ -125,8 +126,8 @@ impl Drop for Pool {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        // One that still owes answers (after an error or a panic elsewhere) is of no use to anyone. It
-        // ends before the lock is taken: that may take time.
+        // A process that still owes answers (after an error or a panic elsewhere) is useless. It ends before the lock
+        // is taken, as that may take time.
         let process = self.process.take().filter(Process::is_idle);
         let mut state = self.pool.lock();
         let end = if process.is_some() {

@@ -1,4 +1,4 @@
-//! One running process: queries in, answers out, and its end.
+//! One running process: sends queries, receives answers, and ends it.
 
 use std::io;
 use std::process::{Child, ExitStatus, Stdio};
@@ -22,36 +22,36 @@ pub enum Fault {
     Ended,
     /// No answer came in time.
     Silent(Duration),
-    /// It wrote something that is no answer to what it was asked: what, as in "the process …".
+    /// It wrote something that is not a valid answer: the description, as in "the process …".
     Broken(Error),
 }
 
 /// How a process ended.
 pub struct End {
-    /// As in "the process …".
+    /// A description, as in "the process …".
     pub what: Error,
-    /// Whose failure it is where one query is to blame.
+    /// Whose failure it is if a single query is to blame.
     pub cause: Cause,
     /// The end of its standard error.
     pub stderr: String,
 }
 
-/// What one question's answer tells, with the question's place in its group.
+/// The answer to one question, with the question's index in its group.
 type Placed<Q> = (usize, Answer<<Q as Question>::Told>);
 
 /// A process that answers queries.
 pub struct Process {
     child: Child,
     children: Children,
-    /// What is to be written to it; `None` once its standard input is closed.
+    /// Where its input is sent; `None` once its standard input is closed.
     input: Option<Sender<Vec<u8>>>,
     output: Receiver<Vec<u8>>,
     stderr: Tail,
-    /// Since when its standard input is closed.
+    /// When its standard input was closed.
     closed: Option<Instant>,
-    /// The id of the first query of the group that it has now.
+    /// The id of the first query of its current group.
     first: u64,
-    /// Which queries of this group have no answer yet.
+    /// Which queries of this group are still unanswered.
     pending: Vec<bool>,
     /// How many these are.
     left: usize,
@@ -61,10 +61,10 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `command`, as one of `children`.
+    /// Starts `command`, and registers it with `children`.
     ///
     /// # Errors
-    /// Where the platform's shell cannot be started.
+    /// If the platform's shell cannot be started.
     pub fn start(command: &str, children: &Children) -> io::Result<Self> {
         let mut child = platform::shell(command)
             .stdin(Stdio::piped())
@@ -90,7 +90,7 @@ impl Process {
         })
     }
 
-    /// Whether it ever answered anything.
+    /// Whether it has ever answered anything.
     pub fn has_answered(&self) -> bool {
         self.answered
     }
@@ -100,8 +100,8 @@ impl Process {
         self.left == 0
     }
 
-    /// Gives it a group of queries, once it owes no answer. Ids go on from one group to the next: were
-    /// they used again, a second answer that comes late would be taken for another query's first.
+    /// Sends it a group of queries, once it owes no answer. Ids continue from one group to the next: if they were
+    /// reused, a late second answer would be taken for another query's first.
     pub fn send(&mut self, group: impl Iterator<Item = impl Question>, epsilon: Option<f64>) {
         self.first += self.pending.len() as u64;
         self.pending.clear();
@@ -112,16 +112,16 @@ impl Process {
         }
         self.left = self.pending.len();
         if let Some(input) = &self.input {
-            // Where nobody reads any more, the process has ended: its output says so.
+            // If nobody reads any more, the process has ended: its output shows that.
             let _ = input.send(lines);
         }
     }
 
-    /// The next answer and its place in the group, which was of this kind of questions; `None` once all are
+    /// The next answer and its index in the group, which must have been of this kind of question; `None` once all are
     /// answered.
     ///
     /// # Errors
-    /// Where there will be no more answers.
+    /// If there will be no more answers.
     pub fn receive<Q: Question>(
         &mut self,
         timeout: Duration,
@@ -142,7 +142,7 @@ impl Process {
         })
     }
 
-    /// Takes an answer for the query that it names.
+    /// Accepts an answer for the query that it names.
     fn accept<Q: Question>(&mut self, line: &[u8]) -> Result<Placed<Q>> {
         if line.len() > protocol::LONGEST {
             let most = protocol::LONGEST;
@@ -169,16 +169,16 @@ impl Process {
         Ok((place, answer))
     }
 
-    /// Lets it read no more: a well-behaved process ends then.
+    /// Closes its standard input: a well-behaved process ends then.
     pub fn close(&mut self) {
         self.input = None;
         self.closed.get_or_insert_with(Instant::now);
     }
 
-    /// Ends it after `fault` and tells how it went.
+    /// Ends it after `fault` and reports how it ended.
     pub fn end(mut self, fault: Fault) -> End {
         self.close();
-        // Whether a silent process hangs on the text or the machine is busy, nobody can tell from outside.
+        // From outside, it is impossible to tell whether a silent process hangs on the text or the machine is busy.
         let cause = match fault {
             Fault::Silent(_) => Cause::Transport,
             Fault::Ended | Fault::Broken(_) => Cause::Mechanism,
@@ -200,7 +200,7 @@ impl Process {
         }
     }
 
-    /// Ends it, and whatever it started, after its time of grace. Its exit status, if it ended by itself.
+    /// Ends it, and everything it started, after its grace period. Returns its exit status, if it ended by itself.
     fn finish(&mut self) -> Option<ExitStatus> {
         let until = self.closed.unwrap_or_else(Instant::now) + GRACE;
         let mut by_itself = false;
@@ -212,7 +212,7 @@ impl Process {
         status.filter(|_| by_itself)
     }
 
-    /// Ends it now, with whatever it started: a process that forked others away and ended leaves them behind.
+    /// Kills it now, with everything it started; processes that it forked away before it ended are left behind.
     fn kill(&mut self) -> Option<ExitStatus> {
         if !self.is_over {
             self.is_over = true;

@@ -1,4 +1,4 @@
-//! The lines that go between an audit and a process: one JSON object a query, one an answer.
+//! The lines exchanged between an audit and a process: one JSON object per query, and one per answer.
 
 use std::io::{self, Write};
 
@@ -7,22 +7,22 @@ use serde_json::Value;
 use serde_json::ser::{Formatter, Serializer};
 use teda_core::Seed;
 
-/// Bytes of an answer's line at most.
+/// Most bytes in an answer's line.
 pub const LONGEST: usize = 10_000_000;
 
 /// A query as a process reads it.
 #[derive(Serialize)]
 pub struct Line<'a> {
-    /// What tells it from the others.
+    /// Identifies the query.
     pub id: u64,
     /// The private text.
     pub text: &'a str,
-    /// What it might have become, where that is asked.
+    /// A possible release, in scoring queries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<&'a str>,
     /// Nominal ε.
     pub epsilon: Option<f64>,
-    /// What all coins come from; 0 where none are tossed.
+    /// The source of all coins; 0 if none are tossed.
     pub seed: u64,
 }
 
@@ -33,15 +33,15 @@ pub fn write(line: &Line<'_>, lines: &mut Vec<u8>) {
     lines.push(b'\n');
 }
 
-/// The seed as a process gets it: 53 bits, which every reader of JSON keeps exactly, even one whose
-/// only numbers are doubles. They tell nothing about the streams below `seed`.
+/// The seed as sent to a process: 53 bits, which every JSON reader preserves exactly, even one whose only numbers are
+/// doubles. They reveal nothing about the streams below `seed`.
 pub fn number(seed: &Seed) -> u64 {
     let digest = seed.digest();
     let (first, _) = digest.split_first_chunk().expect("a digest has 32 bytes");
     u64::from_le_bytes(*first) >> 11
 }
 
-/// Escapes whatever is not ASCII, so that the encoding that a process expects does not matter.
+/// Escapes everything that is not ASCII, so that the encoding that a process expects does not matter.
 struct Ascii;
 
 impl Formatter for Ascii {
@@ -63,35 +63,35 @@ impl Formatter for Ascii {
     }
 }
 
-/// The fields of an answer; others are the process' own business.
+/// The fields of an answer; others are ignored.
 #[derive(Debug, Deserialize)]
 pub struct Fields {
     /// The query's id.
     pub id: u64,
     /// A release.
     pub text: Option<String>,
-    /// How likely one is: any value, since it means nothing in an answer that was to tell a release.
+    /// How likely a release is: any value, since it is ignored in an answer that should hold a release.
     pub log_likelihood: Option<Value>,
-    /// Why nothing is told.
+    /// Why there is no answer.
     pub error: Option<String>,
 }
 
-/// Reads an answer.
+/// Parses an answer.
 ///
 /// # Errors
-/// What is wrong with it, as in "the answer '…' …".
+/// A description of the error, as in "the answer '…' …".
 pub fn read(line: &[u8]) -> Result<Fields, String> {
-    // Fields could be read from an array as well.
+    // Fields could also be read from an array.
     if !line.trim_ascii_start().starts_with(b"{") {
         return Err("is not a JSON object".to_owned());
     }
     serde_json::from_slice(line).map_err(|e| format!("is refused ({e})"))
 }
 
-/// The beginning of what a process wrote, fit for a terminal.
+/// The beginning of what a process wrote, safe to show on a terminal.
 pub fn shown(bytes: &[u8]) -> String {
     const CHARACTERS: usize = 200;
-    // No character has more than four bytes: enough for one character too many.
+    // No character has more than four bytes: this is enough for one character too many.
     let beginning = &bytes[..bytes.len().min(4 * (CHARACTERS + 1))];
     let text = presentable(beginning);
     let text = text.trim();
@@ -101,7 +101,7 @@ pub fn shown(bytes: &[u8]) -> String {
     }
 }
 
-/// What a process wrote, without what could steer a terminal.
+/// What a process wrote, without terminal control characters.
 pub fn presentable(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes)
         .chars()

@@ -1,27 +1,27 @@
-//! What a process can be asked: to rewrite a text, or how likely a release is for one.
+//! The questions for a process: to rewrite a text, or how likely a release is for a text.
 
 use teda_core::{Answer, Error, Query, Result};
 
 use super::protocol::{self, Fields, Line};
 
-/// Something that a process is asked, one line each, and what its answer tells.
+/// A question to a process, in one line, and its answer.
 pub trait Question: Copy + Sync {
-    /// What is told where all goes well.
+    /// The content of a successful answer.
     type Told: Clone + Send;
     /// What a process must do with it, for messages.
     const EXPECTED: &'static str;
 
-    /// The line that asks it.
+    /// The line that asks the question.
     fn line(&self, id: u64, epsilon: Option<f64>) -> Line<'_>;
 
-    /// What the fields of an answer tell.
+    /// The content of an answer's fields.
     ///
     /// # Errors
-    /// What is wrong with them, as in "the answer '…' …".
+    /// A description of the error, as in "the answer '…' …".
     fn told(fields: Fields) -> Result<Answer<Self::Told>>;
 }
 
-/// A text to rewrite: its release is told.
+/// A text to rewrite; the answer is its release.
 impl Question for Query<'_> {
     type Told = String;
     const EXPECTED: &'static str = "For each line that it reads, the process must write one line \
@@ -47,7 +47,7 @@ impl Question for Query<'_> {
     }
 }
 
-/// A pair (release, text): ln P(release | text) is told.
+/// A pair (release, text); the answer is ln P(release | text).
 impl Question for (&str, &str) {
     type Told = f64;
     const EXPECTED: &'static str = "A line with a \"release\" asks how likely that release is for its text: for \
@@ -56,8 +56,8 @@ impl Question for (&str, &str) {
          standard output. For a program that cannot tell, take another attack than 'likelihood-ratio' and no \
          white-box estimator: only these ask";
 
-    /// Nothing is drawn. The seed stands there for programs that read it before they see what they are asked:
-    /// they shall answer wrongly, which says more than if they crashed.
+    /// Nothing is drawn. The seed is there for programs that read it before they see what they are asked: they then
+    /// answer wrongly, which is more informative than a crash.
     fn line(&self, id: u64, epsilon: Option<f64>) -> Line<'_> {
         let (release, text) = *self;
         Line {
@@ -73,12 +73,12 @@ impl Question for (&str, &str) {
         if let Some(reason) = fields.error {
             return Ok(Err(reason.into()));
         }
-        // A program that knows no such question takes it for a text to rewrite: the request is wrong, not
-        // the program.
+        // A program that does not know this kind of question takes it for a text to rewrite: the request is at fault,
+        // not the program.
         let stated = fields
             .log_likelihood
             .ok_or_else(|| Error::usage("has neither a log_likelihood nor an error"))?;
-        // JSON's numbers are finite, and the one infinity that is legal has a name.
+        // JSON's numbers are finite; the one legal infinity is a string.
         let read = match stated.as_str() {
             Some("-inf") => Some(f64::NEG_INFINITY),
             _ => stated.as_f64(),
@@ -94,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    /// What an answer to a question of this kind tells.
+    /// Parses an answer to a question of this kind.
     fn told<Q: Question>(answer: &str) -> Result<Answer<Q::Told>> {
         Q::told(protocol::read(answer.as_bytes()).unwrap())
     }

@@ -1,9 +1,9 @@
-//! One process' share of a batch: asked until every query has its answer.
+//! One process's share of a batch: asked until every query has its answer.
 //!
-//! A process that ends or goes silent may owe many answers, and one text alone may be to blame. It is
-//! found by asking for the rest in ever smaller groups, and a query is given up only after a new
-//! process, asked nothing else, has failed on it as often as queries are tried. So whether a query fails
-//! depends on that query alone, not on what else was in its batch.
+//! A process that ends or goes silent may owe many answers, and a single text may be to blame. It is found by asking
+//! for the rest in ever smaller groups, and a query is given up only after new processes, asked nothing else, have
+//! failed on it as often as queries are tried. So whether a query fails depends on that query alone, not on the rest
+//! of its batch.
 
 use teda_core::{Answer, Error, Failure, Result};
 
@@ -12,24 +12,24 @@ use super::process::{End, Fault, Process};
 use super::question::Question;
 use super::{Options, protocol};
 
-/// Queries given up one after the other until the command counts as broken.
+/// Consecutive queries given up after which the command counts as broken.
 const FAILED_IN_A_ROW: usize = 32;
 
-/// A share of a batch at work.
+/// A share of a batch in progress.
 pub struct Share<'a, Q: Question> {
     options: &'a Options,
     pool: &'a Pool,
     place: Place<'a>,
     batch: &'a [Q],
     answers: Vec<Option<Answer<Q::Told>>>,
-    /// How often each query alone ended a new process.
+    /// How often each query on its own ended a new process.
     tries: Vec<usize>,
-    /// What is still to be asked, the last first: numbers of queries that go to a process together.
+    /// What is still to be asked, last group first: indices of queries that go to a process together.
     groups: Vec<Vec<usize>>,
 }
 
 impl<'a, Q: Question> Share<'a, Q> {
-    /// `batch`, to be asked in `place`.
+    /// A share consisting of `batch`, to be asked in `place`.
     pub fn new(options: &'a Options, pool: &'a Pool, place: Place<'a>, batch: &'a [Q]) -> Self {
         Self {
             options,
@@ -42,10 +42,10 @@ impl<'a, Q: Question> Share<'a, Q> {
         }
     }
 
-    /// One answer a query, in order; of a query that was given up, why.
+    /// One answer per query, in order; for a query that was given up, the reason.
     ///
     /// # Errors
-    /// Where the process breaks the protocol, or none answers anything; every call fails from then on.
+    /// If the process breaks the protocol, or none answers anything; every further call fails.
     pub fn run(mut self) -> Result<Vec<Answer<Q::Told>>> {
         while let Some(group) = self.groups.pop() {
             self.pool.check()?;
@@ -60,7 +60,7 @@ impl<'a, Q: Question> Share<'a, Q> {
         Ok(self.answers.into_iter().flatten().collect())
     }
 
-    /// The process that runs here, or a new one.
+    /// The process running here, or a new one.
     fn process(&mut self) -> Result<Process> {
         if let Some(process) = self.place.process.take() {
             return Ok(process);
@@ -72,7 +72,7 @@ impl<'a, Q: Question> Share<'a, Q> {
         })
     }
 
-    /// Asks for `group` and takes the answers as they come, unless everything was stopped meanwhile.
+    /// Asks for `group` and takes the answers as they come, unless everything is stopped meanwhile.
     fn exchange(
         &mut self,
         process: &mut Process,
@@ -90,7 +90,7 @@ impl<'a, Q: Question> Share<'a, Q> {
         Ok(())
     }
 
-    /// What follows from the loss of the process that had `group`; `proven` if it had answered before.
+    /// Handles the loss of the process that had `group`; `proven` if it had answered before.
     fn lost(
         &mut self,
         process: Process,
@@ -112,7 +112,7 @@ impl<'a, Q: Question> Share<'a, Q> {
         let mut owed = group;
         owed.retain(|number| self.answers[*number].is_none());
         if proven && owed.len() == asked {
-            // It may have ended before it was asked: some programs answer once and are done.
+            // It may have ended before it was asked: some programs answer once and exit.
             self.groups.push(owed);
         } else if asked == 1 {
             self.blame(owed[0], &end)?;
@@ -122,10 +122,10 @@ impl<'a, Q: Question> Share<'a, Q> {
         Ok(())
     }
 
-    /// A process answered nothing: a command that never did cannot go on like that.
+    /// Records that a process answered nothing: a command that never answers cannot go on like that.
     ///
     /// # Errors
-    /// Where as many processes answered nothing as a query has tries, and none anything.
+    /// If as many processes as a query has tries answered nothing, and no process ever answered.
     fn prove(&self, end: &End) -> Result<()> {
         let Some(count) = self.pool.fruitless() else {
             return Ok(());
@@ -142,10 +142,10 @@ impl<'a, Q: Question> Share<'a, Q> {
         Err(self.stop(Error::failed(what), &end.stderr))
     }
 
-    /// A new process failed on query `number` alone: another try, or no answer.
+    /// Records that a new process failed on query `number` alone: it gets another try, or no answer.
     ///
     /// # Errors
-    /// Where too many queries in a row have no answer: then it is not for their texts.
+    /// If too many queries in a row have no answer: then their texts are not the cause.
     fn blame(&mut self, number: usize, end: &End) -> Result<()> {
         self.tries[number] += 1;
         let (tried, tries) = (self.tries[number], self.options.restarts + 1);
@@ -161,7 +161,7 @@ impl<'a, Q: Question> Share<'a, Q> {
             );
             return Err(self.stop(Error::failed(what), &end.stderr));
         }
-        // The last line says what happened, as in a traceback.
+        // As in a traceback, the last line says what happened.
         let last = end.stderr.lines().last().map_or(String::new(), |line| {
             format!(": {}", protocol::shown(line.as_bytes()))
         });
@@ -171,7 +171,7 @@ impl<'a, Q: Question> Share<'a, Q> {
         Ok(())
     }
 
-    /// Ends every call from now on.
+    /// Makes every further call fail.
     fn stop(&self, what: Error, stderr: &str) -> Error {
         let command = &self.options.command;
         let stderr = match stderr {
@@ -184,9 +184,9 @@ impl<'a, Q: Question> Share<'a, Q> {
     }
 }
 
-/// Smaller groups in which the query that ended the process is found; the last is asked first. Most
-/// programs answer in order, so it is likely the first query: it waits until others had their chance to
-/// show that the command works.
+/// Smaller groups in which to find the query that ended the process; the last is asked first. Most programs answer in
+/// order, so it is probably the first query: it waits until the others have had a chance to show that the command
+/// works.
 fn parts(owed: &[usize]) -> Vec<Vec<usize>> {
     let (first, others) = owed.split_at(1);
     let (left, right) = others.split_at(others.len() / 2);

@@ -1,4 +1,4 @@
-//! The data set's texts as categories: what protocols over a finite domain work on.
+//! The data set's texts as categories: the domain of protocols over finitely many values.
 //!
 //! # Definition
 //! With K distinct texts, the category of a text is its position among them, 0 … K−1.
@@ -14,15 +14,15 @@ pub struct Categories {
     texts: Arc<[String]>,
     /// Categories by their texts in alphabetical order, to find a text by bisection.
     sorted: Vec<usize>,
-    /// What is defined on this domain, for messages.
+    /// The mechanism defined on this domain, for messages.
     owner: &'static str,
 }
 
 impl Categories {
-    /// The texts of `context`; `owner` is what messages call the mechanism.
+    /// The texts of `context`; `owner` is the mechanism's name in messages.
     ///
     /// # Errors
-    /// Usage, for a domain of fewer than two texts: it has nothing to hide in.
+    /// Usage, for a domain of fewer than two texts, which offers nothing to hide among.
     pub fn new(context: &Context, owner: &'static str) -> Result<Self> {
         let texts = context.texts.clone();
         let size = texts.len();
@@ -59,7 +59,7 @@ impl Categories {
     /// The category of a text that must have one.
     ///
     /// # Errors
-    /// Usage, for a text outside of the domain.
+    /// Usage, for a text outside the domain.
     pub fn of(&self, text: &str) -> Result<usize> {
         self.find(text).ok_or_else(|| {
             let shown: String = text.chars().take(60).collect();

@@ -1,21 +1,21 @@
 //! `gaussian`: the analytic Gaussian mechanism on the one-hot vector of a text's category.
 //!
 //! # Definition
-//! y = e_x + z with independent z_i of law N(0, σ²), σ the least that (ε, δ) allows for the ℓ2 distance Δ₂ = √2
-//! of two one-hot vectors ([`sigma`]).
+//! y = e_x + z with independent z_i of law N(0, σ²), σ the smallest that (ε, δ) allows for the ℓ2 distance Δ₂ = √2 of
+//! two one-hot vectors ([`sigma`]).
 //!
 //! # Guarantee
-//! (ε, δ)-LDP between any two texts of the domain, tight: at this σ no smaller δ would do, as Balle and Wang's
-//! condition is necessary and sufficient. Under no δ = 0 is it ε-LDP. Proven for exact noise.
+//! (ε, δ)-LDP between any two texts of the domain, and tight: at this σ no smaller δ would do, as Balle and Wang's
+//! condition is necessary and sufficient. It is not ε-LDP with δ = 0 for any ε. Proven for exact noise.
 //!
 //! # Source
 //! Balle & Wang (ICML 2018), Algorithm 1.
 //!
 //! # Deviations
-//! Numbers are rounded to a lattice against the floating-point attack, and computed in double precision:
-//! see [`Lattice`](crate::noise::lattice::Lattice). A draw is never beyond 8.6 σ, where a normal number is with probability
-//! 10⁻¹⁷: that adds to δ, once for each category. The probability of a lattice point is taken as the density
-//! there times the step; at z standard deviations the relative error is below 10⁻¹³·z².
+//! Numbers are rounded to a lattice against the floating-point attack, and computed in double precision: see
+//! [`Lattice`](crate::noise::lattice::Lattice). A draw is never beyond 8.6 σ, while a normal number is with
+//! probability 10⁻¹⁷: that adds to δ, once for each category. The probability of a lattice point is taken as the
+//! density there times the step; at z standard deviations the relative error is below 10⁻¹³·z².
 
 use teda_core::stats::normal::FOR_NOISE as NORMAL;
 use teda_core::{Parameter, Stream};

@@ -1,23 +1,23 @@
-//! Reports of one number a category: the one-hot vector of the own category with noise on every entry.
+//! Reports of one number per category: the one-hot vector of the client's category with noise on every entry.
 //!
 //! # Definition
-//! y_i = 1[i = x] + z_i with independent noise z_i, on a [`Lattice`]; released as K decimal numbers with
-//! spaces between them, each the shortest that reads as the same double.
+//! y_i = 1[i = x] + z_i with independent noise z_i, on a [`Lattice`]; released as K decimal numbers with spaces
+//! between them, each the shortest that reads as the same double.
 //!
 //! # Guarantee
-//! Two one-hot vectors are √2 apart in ℓ2 and 2 in ℓ1: what the noise makes of that stands with the noise.
+//! Two one-hot vectors are √2 apart in ℓ2 and 2 in ℓ1; what follows from that is documented with the noise.
 
 use teda_core::Stream;
 
 use super::protocol::Protocol;
 use crate::noise::lattice::Lattice;
 
-/// Noise on one entry, its law symmetric about 0.
+/// Noise on one entry, with a distribution symmetric about 0.
 pub trait Noise: Send + Sync {
     /// Whether it is normal.
     const GAUSSIAN: bool = false;
 
-    /// What the lattice is fine against.
+    /// The scale that the lattice is fine compared to.
     fn scale(&self) -> f64;
 
     /// `count` independent draws.
@@ -58,7 +58,7 @@ impl<N: Noise> Histogram<N> {
         vector
     }
 
-    /// The vector that a report stands for, where it is one.
+    /// The vector that a report represents, if it is valid.
     fn read(&self, report: &str) -> Option<Vec<f64>> {
         let values = report.split(' ').map(|word| word.parse().ok());
         let vector: Vec<f64> = values.collect::<Option<_>>()?;
@@ -99,8 +99,8 @@ pub mod tests {
     use super::*;
     use crate::testing::statistics::assert_follows;
 
-    /// Asserts that the noise of either entry follows `cdf`, that reports read as the vector that they
-    /// were made of, and that masses are differences of `cdf` and add up to 1.
+    /// Asserts that the noise of either entry follows `cdf`, that reports read as the vector that they were made of,
+    /// and that masses are differences of `cdf` and add up to 1.
     pub fn assert_noise<N: Noise>(noise: N, cdf: impl Fn(f64) -> f64, what: &str) {
         let histogram = Histogram::new(3, noise);
         let seeds = || (0..20_000).map(|i| Seed::root(24).named(what).at(i));

@@ -1,8 +1,8 @@
 //! `laplace`: the Laplace mechanism on the one-hot vector of a text's category.
 //!
 //! # Definition
-//! y = e_x + z with independent z_i of law Laplace(Δ₁/ε), Δ₁ = 2 the greatest ℓ1 distance of two one-hot
-//! vectors. On these vectors it is the protocol `she`, draw for draw.
+//! y = e_x + z with independent z_i of law Laplace(Δ₁/ε), Δ₁ = 2 the largest ℓ1 distance of two one-hot vectors. On
+//! these vectors it is the protocol `she`, draw for draw.
 //!
 //! # Guarantee
 //! ε-LDP between any two texts of the domain, and tight: see `she`. Proven for exact noise.
@@ -11,7 +11,7 @@
 //! Dwork, McSherry, Nissim & Smith (TCC 2006), Section 3.
 //!
 //! # Deviations
-//! Those of `she`.
+//! Same as `she`.
 
 use super::she;
 use crate::entry::Entry;

@@ -1,23 +1,23 @@
 //! `olh`: optimal local hashing.
 //!
 //! # Definition
-//! With g = ⌊e^ε⌋ + 1: draw a hash h of a universal family to 0 … g−1 uniformly, report h and, of the
-//! hashed category h(x), a generalised randomised response over g values: h(x) with probability
-//! p = e^ε / (e^ε + g − 1), each other value with probability 1 / (e^ε + g − 1). The family is Carter and
-//! Wegman's, h(x) = ((a·x + b) mod P) mod g with P = 2⁶¹ − 1, 1 ≤ a < P and 0 ≤ b < P. The release is
-//! `a,b value`.
+//! With g = ⌊e^ε⌋ + 1: draw a hash h uniformly from a universal family of functions to 0 … g−1, report h and a
+//! generalised randomised response over g values for the hashed category h(x): h(x) with probability p = e^ε / (e^ε +
+//! g − 1), each other value with probability 1 / (e^ε + g − 1). The family is Carter and Wegman's, h(x) = ((a·x + b)
+//! mod P) mod g with P = 2⁶¹ − 1, 1 ≤ a < P and 0 ≤ b < P. The release is `a,b value`.
 //!
 //! # Guarantee
-//! ε-LDP between any two texts of the domain, whatever the hash: it does not depend on the category, and given
-//! it the probabilities of a value differ by the factor e^ε at most. Tight, as two categories have
-//! different hashes under some h. Proven.
+//! ε-LDP between any two texts of the domain, whatever the hash: it does not depend on the category, and given the
+//! hash the probabilities of a value differ by at most a factor of e^ε. Tight, as two categories have different hashes
+//! under some h. Proven.
 //!
 //! # Source
 //! Wang et al. (USENIX Security 2017), Section 4.4; Carter & Wegman (1979) for the family.
 //!
 //! # Deviations
-//! The paper leaves e^ε + 1 unrounded and the family open. g is at most 2³², which only matters above
-//! ε = 22: the guarantee holds for any g. The response is tossed to 2⁻³² of its rarer side ([`Coin`]).
+//! The paper leaves e^ε + 1 unrounded and does not specify the family. g is at most 2³², which only matters above ε =
+//! 22: the guarantee holds for any g. The response is tossed to a relative precision of 2⁻³² of its rarer side
+//! ([`Coin`]).
 
 use teda_core::Stream;
 
@@ -65,7 +65,7 @@ impl Hash {
         (line % u128::from(PRIME)) as usize % values
     }
 
-    /// `a,b`, where it is of the family.
+    /// Parses `a,b`, if it is in the family.
     fn read(text: &str) -> Option<Self> {
         let (a, b) = text.split_once(',')?;
         let (a, b) = (a.parse().ok()?, b.parse().ok()?);
@@ -82,14 +82,14 @@ impl Hash {
 struct LocalHashing {
     /// g.
     values: usize,
-    /// True with the probability of another value than the hashed one.
+    /// True with the probability of a value other than the hashed one.
     other: Coin,
 }
 
 impl LocalHashing {
     fn new(epsilon: f64) -> Self {
         let values = (epsilon.exp().floor() + 1.0).min(MOST_VALUES);
-        // (g−1)/e^ε to 1 are the odds of another value: at most 1, as g − 1 ≤ e^ε.
+        // The odds of another value are (g−1)/e^ε to 1: at most 1, as g − 1 ≤ e^ε.
         let odds = epsilon - (values - 1.0).ln();
         Self {
             values: values as usize,
@@ -180,7 +180,7 @@ mod tests {
         }
     }
 
-    /// A pair of categories gets every pair of values alike: that is stronger than universal.
+    /// For a pair of categories all pairs of values are equally likely: that is stronger than universal.
     #[test]
     fn pairs_of_hashed_categories_are_uniform() {
         let g = 3;

@@ -1,15 +1,15 @@
 //! `oue`: optimal unary encoding.
 //!
 //! # Definition
-//! One bit a category ([`Unary`]): the own bit is 1 with probability p = ½, each other bit with
-//! probability q = 1 / (e^ε + 1).
+//! One bit per category ([`Unary`]): the client's own bit is 1 with probability p = ½, each other bit with probability
+//! q = 1 / (e^ε + 1).
 //!
 //! # Guarantee
 //! ε-LDP between any two texts of the domain, and tight: p = 1−p and (1−q)/q = e^ε, so the greatest
 //! ratio p(1−q) / (q(1−p)) is e^ε. Proven.
 //!
 //! # Source
-//! Wang et al. (USENIX Security 2017), Section 4.2: the p and q of least variance.
+//! Wang et al. (USENIX Security 2017), Section 4.2: the p and q with the least variance.
 //!
 //! # Deviations
 //! Bits are tossed to 2⁻³² of the rarer side's probability ([`Coin`]).

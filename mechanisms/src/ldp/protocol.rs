@@ -1,9 +1,9 @@
-//! What the protocols of local differential privacy over categories share.
+//! Common parts of the protocols of local differential privacy over categories.
 //!
 //! # Definition
-//! A client holds one of K categories and sends one randomised report. Here the categories are the data
-//! set's distinct texts, and the report is released as a text: bits as a string of `0` and `1`, numbers
-//! in decimals with spaces between them, as few digits as tell them from every other one.
+//! A client holds one of K categories and sends one randomised report. Here the categories are the data set's distinct
+//! texts, and the report is released as a text: bits as a string of `0` and `1`, numbers in decimals separated by
+//! spaces, with just enough digits to tell each from every other number.
 //!
 //! # Source
 //! Wang, Blocki, Li & Jha, *Locally differentially private protocols for frequency estimation* (USENIX
@@ -22,12 +22,12 @@ pub trait Protocol: Send + Sync {
     /// A report of `category`.
     fn report(&self, category: usize, stream: &mut Stream) -> String;
 
-    /// Whether a report is the category's vector with normal noise.
+    /// Whether a report is the category's vector plus normal noise.
     fn is_gaussian(&self) -> bool {
         false
     }
 
-    /// ln of the probability (or density) of `report` for `category`; −∞ for what is no report.
+    /// ln of the probability (or density) of `report` for `category`; −∞ if it is not a valid report.
     fn log_likelihood(&self, report: &str, category: usize) -> f64;
 }
 
@@ -39,8 +39,8 @@ pub struct Local<P> {
 }
 
 impl<P: Protocol> Local<P> {
-    /// The protocol that `build` makes for a number of categories, (ε, δ)-LDP between any two of them by the
-    /// proof in its file.
+    /// The protocol that `build` makes for a number of categories, (ε, δ)-LDP between any two of them by the proof in
+    /// its file.
     ///
     /// # Errors
     /// Usage, for a data set of fewer than two texts.
@@ -153,7 +153,7 @@ mod tests {
         }
     }
 
-    /// Of reports drawn under each text in turn, the likelihoods under every text.
+    /// For reports drawn under each text in turn, the likelihoods under every text.
     fn likelihoods(protocol: &dyn Mechanism) -> Vec<Vec<f64>> {
         let texts = ["a", "b", "c", "d"];
         let of = |trial: u64| {
@@ -167,15 +167,15 @@ mod tests {
         (0..400).map(of).collect()
     }
 
-    /// By how much likelihoods differ; all must be finite.
+    /// How much the likelihoods differ; all must be finite.
     fn loss(logs: &[f64]) -> f64 {
         assert!(logs.iter().all(|log| log.is_finite()), "{logs:?}");
         let least = logs.iter().copied().fold(f64::INFINITY, f64::min);
         logs.iter().copied().fold(f64::NEG_INFINITY, f64::max) - least
     }
 
-    /// Privacy itself on what is drawn: no report tells two texts apart by more than ε, unless the claim
-    /// has a δ; and each text's own reports are possible under every other.
+    /// Privacy itself for actual draws: no report tells two texts apart by more than ε, unless the claim has a δ; and
+    /// each text's own reports are possible under every other.
     #[test]
     fn no_report_of_a_text_says_more_than_epsilon() {
         for epsilon in [0.01, 1.0, 4.0, 60.0, 2500.0] {
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    /// All but THE are tight, and their least private reports are no rarity.
+    /// All but THE are tight, and their least private reports are not rare.
     #[test]
     fn some_report_says_all_of_epsilon() {
         for epsilon in [0.5, 1.0, 4.0] {
@@ -198,7 +198,7 @@ mod tests {
                 let losses = likelihoods(protocol);
                 let most = losses.iter().map(|logs| loss(logs)).fold(0.0, f64::max);
                 let reached = most > epsilon * (1.0 - 1e-9);
-                // A release that says more than ε under δ is as rare as δ.
+                // A release that reveals more than ε under δ is as rare as δ.
                 let pure = protocol.guarantee().unwrap().delta == 0.0;
                 assert!(
                     !pure || reached == (name != "the"),

@@ -4,17 +4,18 @@
 //! y_i = 1[i = x] + Laplace(2/ε) for each of K categories, independently ([`Histogram`]).
 //!
 //! # Guarantee
-//! ε-LDP between any two texts of the domain: a density of Laplace(b) moves by a factor of at most e^{1/b} when
-//! its centre moves by 1, and the centres of two entries do, so the ratio is at most e^{2/b} = e^ε. Tight:
-//! that is the ratio wherever y_x ≥ 1 and y_x′ ≤ 0. Proven for exact noise.
+//! ε-LDP between any two texts of the domain: a density of Laplace(b) changes by a factor of at most e^{1/b} when its
+//! centre moves by 1, and the centres of two entries do, so the ratio is at most e^{2/b} = e^ε. Tight: that is the
+//! ratio wherever y_x ≥ 1 and y_x′ ≤ 0. Proven for exact noise.
 //!
 //! # Source
-//! Dwork, McSherry, Nissim & Smith (TCC 2006) for the noise; as a protocol under this name Wang et al.
-//! (USENIX Security 2017), Section 4.3.
+//! Dwork, McSherry, Nissim & Smith (TCC 2006) for the noise; as a protocol with this name, Wang et al. (USENIX
+//! Security 2017), Section 4.3.
 //!
 //! # Deviations
-//! Numbers are rounded to a lattice against the floating-point attack, and computed in double precision:
-//! see [`Lattice`](crate::noise::lattice::Lattice) for what that protects and what it does not. Nothing protects against timing.
+//! Numbers are rounded to a lattice against the floating-point attack, and computed in double precision: see
+//! [`Lattice`](crate::noise::lattice::Lattice) for what that protects and what it does not. There is no protection
+//! against timing.
 
 use teda_core::{Result, Stream};
 
@@ -31,7 +32,7 @@ pub const ENTRY: Entry = Entry {
     ..Entry::PROTOCOL
 };
 
-/// The protocol; `owner` is what messages call it.
+/// The protocol; `owner` is its name in messages.
 ///
 /// # Errors
 /// Usage, for a data set of fewer than two texts.
@@ -64,7 +65,7 @@ impl Noise for Laplace {
         self.scale
     }
 
-    /// By inversion. The uniform number resolves its lower end, so that the tail has no end.
+    /// By inversion. The uniform number is resolved near 0, so that the tail is unbounded.
     fn draw(&self, count: usize, stream: &mut Stream) -> Vec<f64> {
         let mut one = || {
             let sign = if stream.below(2) == 0 { 1.0 } else { -1.0 };
@@ -73,8 +74,8 @@ impl Noise for Laplace {
         (0..count).map(|_| one()).collect()
     }
 
-    /// The integral of the density over a step. With t = h/2b it is e^{−|z|/b}·sinh t, and 1 − e^{−t}
-    /// at z = 0, where the density has its edge.
+    /// The integral of the density over a step. With t = h/2b it is e^{−|z|/b}·sinh t, and 1 − e^{−t} at z = 0, where
+    /// the density has its edge.
     fn ln_mass(&self, noise: f64, step: f64) -> f64 {
         let t = step / (2.0 * self.scale);
         if noise == 0.0 {
@@ -103,7 +104,7 @@ mod tests {
     }
 
     proptest! {
-        /// Privacy itself: moving both centres by 1 changes no probability by more than e^ε, and that is
+        /// Privacy itself: moving both centres by 1 changes no probability by more than a factor of e^ε, and that is
         /// reached.
         #[test]
         fn the_ratio_never_exceeds_epsilon(

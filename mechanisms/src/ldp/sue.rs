@@ -1,16 +1,16 @@
 //! `sue`: symmetric unary encoding, the basic one-time RAPPOR.
 //!
 //! # Definition
-//! One bit a category ([`Unary`]): the own bit is 1 with probability p = e^{ε/2} / (e^{ε/2} + 1), each other
-//! bit with probability q = 1 − p.
+//! One bit per category ([`Unary`]): the client's own bit is 1 with probability p = e^{ε/2} / (e^{ε/2} + 1), each
+//! other bit with probability q = 1 − p.
 //!
 //! # Guarantee
 //! ε-LDP between any two texts of the domain, and tight: p/q = (1−q)/(1−p) = e^{ε/2}, so the
 //! greatest ratio p(1−q) / (q(1−p)) is e^ε. Proven.
 //!
 //! # Source
-//! Erlingsson, Pihur & Korolova, *RAPPOR* (CCS 2014), basic one-time RAPPOR; under this name Wang et
-//! al. (USENIX Security 2017), Section 4.2.
+//! Erlingsson, Pihur & Korolova, *RAPPOR* (CCS 2014), basic one-time RAPPOR; under this name, Wang et al. (USENIX
+//! Security 2017), Section 4.2.
 //!
 //! # Deviations
 //! Bits are tossed to 2⁻³² of the rarer side's probability ([`Coin`]).

@@ -1,9 +1,9 @@
 //! `the`: thresholding with histogram encoding.
 //!
 //! # Definition
-//! Bit i is 1 where 1[i = x] + Laplace(2/ε) > θ, for each of K categories independently: the report of `she`
-//! cut at θ ∈ [0, 1]. So it is unary encoding ([`Unary`]) with p = 1 − ½e^{−ε(1−θ)/2} and q = ½e^{−εθ/2}.
-//! θ is by default the one in [½, 1] of least variance of the frequency estimate, q(1−q)/(p−q)².
+//! Bit i is 1 if 1[i = x] + Laplace(2/ε) > θ, for each of K categories independently: the report of `she` cut at θ ∈
+//! [0, 1]. So it is unary encoding ([`Unary`]) with p = 1 − ½e^{−ε(1−θ)/2} and q = ½e^{−εθ/2}. By default θ is the
+//! value in [½, 1] with the least variance of the frequency estimate, q(1−q)/(p−q)².
 //!
 //! # Guarantee
 //! ε-LDP between any two texts of the domain: post-processing of `she`. Not tight: the greatest
@@ -14,9 +14,9 @@
 //! Wang et al. (USENIX Security 2017), Section 4.3.
 //!
 //! # Deviations
-//! Bits are tossed with their exact probabilities instead of by cutting noise: the same law, without
-//! the noise's rounding. They are resolved to 2⁻³² of the rarer side's probability ([`Coin`]). The client cuts
-//! its own report; where a server does so, the report to audit is that of `she`.
+//! Bits are tossed with their exact probabilities instead of by cutting noise: the same distribution, without the
+//! noise's rounding. They are resolved to 2⁻³² of the rarer side's probability ([`Coin`]). The client cuts its own
+//! report; if a server does so, the report to audit is that of `she`.
 
 use std::f64::consts::LN_2;
 
@@ -65,7 +65,7 @@ fn ln_variance(epsilon: f64, threshold: f64) -> f64 {
     -LN_2 - epsilon * threshold / 2.0 + (-q).ln_1p() - 2.0 * gap.ln()
 }
 
-/// The θ in [½, 1] of least variance, by golden section: the variance has one minimum there.
+/// The θ in [½, 1] with the least variance, by golden section: the variance has one minimum there.
 fn optimum(epsilon: f64) -> f64 {
     let golden = (5_f64.sqrt() - 1.0) / 2.0;
     let (mut low, mut high) = (0.5, 1.0);
@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// The paper's own formula of the variance, on a grid of thresholds.
+    /// The paper's own formula for the variance, on a grid of thresholds.
     #[test]
     fn no_threshold_has_less_variance_than_the_default() {
         for epsilon in [0.1, 0.5, 1.0, 2.0, 4.0, 20.0] {
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// What the header says of the greatest ratio.
+    /// The greatest ratios stated in the header.
     #[test]
     fn the_losses_at_the_default_are_as_stated() {
         for (epsilon, stated) in [(0.5, 0.47), (1.0, 0.90), (2.0, 1.64), (4.0, 2.86)] {

@@ -1,12 +1,12 @@
-//! Reports of one bit a category, each tossed by itself.
+//! Reports of one bit per category, each tossed independently.
 //!
 //! # Definition
 //! For category x of K: bit x is 1 with probability p, every other bit with probability q < p, all
 //! independent. Released as K characters `0` and `1`.
 //!
 //! # Guarantee
-//! The reports of x and y differ in the law of bits x and y alone, so that the greatest ratio of probabilities,
-//! reached where one of them is 1 and the other 0, is p(1−q) / (q(1−p)).
+//! The reports of x and y differ only in the distribution of bits x and y, so that the greatest ratio of
+//! probabilities, reached when one of them is 1 and the other 0, is p(1−q) / (q(1−p)).
 //!
 //! # Source
 //! Wang et al. (USENIX Security 2017), Section 4.2.
@@ -59,7 +59,7 @@ impl Protocol for Unary {
             .collect()
     }
 
-    /// By counts, so that categories of equal bits are equally likely to the last digit.
+    /// From counts, so that categories with equal bits are equally likely to the last digit.
     fn log_likelihood(&self, report: &str, category: usize) -> f64 {
         let bits = report.as_bytes();
         let ones = bits.iter().filter(|bit| **bit == b'1').count();
@@ -83,8 +83,8 @@ pub mod tests {
     use super::*;
     use crate::testing::statistics;
 
-    /// Asserts that the encoding of three categories tosses bits of probabilities p and q, that its
-    /// likelihoods are the product of theirs, and that it samples from them.
+    /// Asserts that the encoding of three categories tosses bits with probabilities p and q, that its likelihoods are
+    /// the product of theirs, and that it samples from them.
     pub fn assert_bits(build: impl Fn(usize) -> Unary, p: f64, q: f64, what: &str) {
         let unary = build(3);
         for category in 0..3 {

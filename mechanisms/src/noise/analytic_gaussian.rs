@@ -1,8 +1,8 @@
-//! How much Gaussian noise (ε, δ) needs.
+//! The amount of Gaussian noise needed for (ε, δ).
 //!
 //! # Definition
-//! Gaussian noise of standard deviation σ on vectors at most Δ apart in ℓ2 is (ε, δ)-DP if and only if
-//! Φ(Δ/2σ − εσ/Δ) − e^ε Φ(−Δ/2σ − εσ/Δ) ≤ δ. The σ here is the least that is: the left side falls in σ.
+//! Gaussian noise of standard deviation σ on vectors at most Δ apart in ℓ2 is (ε, δ)-DP if and only if Φ(Δ/2σ − εσ/Δ)
+//! − e^ε Φ(−Δ/2σ − εσ/Δ) ≤ δ. The σ here is the smallest for which this holds: the left side decreases in σ.
 //!
 //! # Source
 //! Balle & Wang, *Improving the Gaussian mechanism for differential privacy* (ICML 2018), Theorem 8.
@@ -19,7 +19,7 @@ pub fn delta(sigma: f64, epsilon: f64) -> f64 {
     (NORMAL.upper_tail(t - s) - NORMAL.density(t - s) * NORMAL.mills_ratio(t + s)).max(0.0)
 }
 
-/// The least σ at which noise on vectors at most `sensitivity` apart is (`epsilon`, `delta`)-DP.
+/// The smallest σ at which noise on vectors at most `sensitivity` apart is (`epsilon`, `delta`)-DP.
 pub fn sigma(sensitivity: f64, epsilon: f64, delta: f64) -> f64 {
     let enough = |sigma: f64| self::delta(sigma, epsilon) <= delta;
     let (mut low, mut high) = (1.0, 1.0);
@@ -29,7 +29,7 @@ pub fn sigma(sensitivity: f64, epsilon: f64, delta: f64) -> f64 {
     while enough(low) {
         low /= 2.0;
     }
-    // Down to neighbouring numbers, or as good as.
+    // Down to neighbouring numbers, or nearly.
     while high - low > f64::EPSILON * high {
         let middle = low + (high - low) / 2.0;
         if middle <= low || middle >= high {
@@ -71,8 +71,8 @@ mod tests {
     }
 
     proptest! {
-        /// The defining equation, by a library's normal distribution, where e^ε is a number that it can be
-        /// multiplied with.
+        /// The defining equation, using a library's normal distribution, where e^ε is finite so that it can be
+        /// multiplied with it.
         #[test]
         fn sigma_solves_the_defining_equation(
             ln_epsilon in -5.0_f64..3.0, ln_delta in -25.0_f64..-0.8, sensitivity in 0.1_f64..20.0
@@ -82,11 +82,11 @@ mod tests {
             let (s, t) = (sensitivity / (2.0 * sigma), epsilon * sigma / sensitivity);
             let normal = Normal::new(0.0, 1.0).unwrap();
             let found = normal.cdf(s - t) - epsilon.exp() * normal.cdf(-s - t);
-            // The subtraction loses digits where ε is small.
+            // The subtraction loses digits if ε is small.
             prop_assert!((found / delta - 1.0).abs() < 1e-6, "{found} instead of {delta}");
         }
 
-        /// δ as the integral that it is: of (1 − e^{ε−ℓ})₊ over the releases of one input, ℓ the privacy loss.
+        /// δ as an integral: of (1 − e^{ε−ℓ})₊ over the releases of one input, ℓ the privacy loss.
         #[test]
         fn delta_is_the_mean_excess_of_the_loss(sigma in 0.2_f64..5.0, epsilon in 0.0_f64..4.0) {
             let loss = |y: f64| (0.5 - y) / (sigma * sigma);

@@ -1,10 +1,9 @@
-//! Tosses whose rarer side is exact however rare it is.
+//! Coin tosses whose rarer side is exact, however rare it is.
 //!
 //! # Definition
-//! A side of probability r ≤ ½ comes up where a uniform number is below r. The number has 53 random bits;
-//! one that is small is given further bits, so that it always resolves r to 2⁻³² of itself. A number of 53
-//! bits alone would give a side of probability 10⁻²⁰ the probability 2⁻⁵³, or never show it: between
-//! two inputs that is an infinite loss.
+//! A side of probability r ≤ ½ comes up if a uniform number is below r. The number has 53 random bits; if it is small
+//! it gets further bits, so that it always resolves r to a relative 2⁻³². A number with only 53 bits would give a side
+//! of probability 10⁻²⁰ the probability 2⁻⁵³, or never show it: between two inputs that is an infinite loss.
 //!
 //! # Source
 //! The pitfall: Mironov (2012), *On significance of the least significant bits for differential privacy*.
@@ -18,7 +17,7 @@ pub struct Coin {
     rare: f64,
     /// The rarer side.
     side: bool,
-    /// ln of the probabilities of the rarer and of the other side.
+    /// ln of the probabilities of the rarer side and of the other side.
     ln_rare: f64,
     ln_other: f64,
 }
@@ -56,10 +55,10 @@ impl Coin {
     }
 }
 
-/// Uniform in (0, 1), resolved to 2⁻³² of its own size at least however small it is.
+/// Uniform in (0, 1), resolved to at least 2⁻³² of its own size, however small it is.
 pub fn small(stream: &mut Stream) -> f64 {
     const UNIT: f64 = 1.0 / (1_u64 << 53) as f64;
-    /// Numbers below it times the unit have few bits of their own.
+    /// Numbers below this times the unit have few bits of their own.
     const FEW_BITS: f64 = (1_u64 << 32) as f64;
     let whole = stream.uniform() / UNIT;
     if whole == 0.0 {
@@ -108,7 +107,7 @@ mod tests {
     }
 
     proptest! {
-        /// The two sides add to 1 and differ by the odds, also where one is no number above 0.
+        /// The two sides add up to 1 and differ by the odds, even if one underflows to 0.
         #[test]
         fn logarithms_are_those_of_the_sides(odds in 0.0_f64..5000.0, side: bool) {
             let coin = Coin::against(side, odds);

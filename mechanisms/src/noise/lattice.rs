@@ -5,16 +5,16 @@
 //! 1, about 2⁻²⁰ of the noise's scale, and at least 2⁻⁵⁰ so that y is exact.
 //!
 //! # Guarantee
-//! Rounding the sum x + z to a multiple of h is post-processing, so y has the guarantee of x + z. Every
-//! y is a multiple of h whatever x was: no input has numbers of its own, as it has among the sums of
-//! floating-point noise. The noise is computed to some 53 bits, which moves the probability of a y by 2⁻³⁰
-//! of itself or so: the step is that much wider than what the noise resolves. That is not proven here.
+//! Rounding the sum x + z to a multiple of h is post-processing, so y has the guarantee of x + z. Every y is a
+//! multiple of h whatever x was: no input has numbers that only it can produce, as happens with sums of floating-point
+//! noise. The noise is computed to some 53 bits, which changes the probability of a y by about a relative 2⁻³⁰: the
+//! step is that much wider than what the noise resolves. That is not proven here.
 //!
 //! # Source
 //! The pitfall: Mironov (2012), *On significance of the least significant bits for differential privacy*; the
 //! remedy is that of Google's differential privacy library, with plain noise instead of a discrete draw.
 
-/// Steps of a lattice in the noise's scale: 2 to this power.
+/// Steps of a lattice per scale of the noise: 2 to this power.
 const FINENESS: i32 = 20;
 
 /// The multiples of a step.

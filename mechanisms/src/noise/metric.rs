@@ -1,13 +1,12 @@
 //! Noise for metric differential privacy.
 //!
 //! # Definition
-//! Density ∝ exp(−ε‖z‖) on ℝᵈ. In spherical coordinates that is a direction uniform on the sphere and,
-//! independently, a radius of density ∝ rᵈ⁻¹ e^{−εr}: Gamma(d, 1/ε).
+//! Density ∝ exp(−ε‖z‖) on ℝᵈ. In spherical coordinates that is a direction uniform on the sphere and, independently,
+//! a radius with density ∝ rᵈ⁻¹ e^{−εr}: Gamma(d, 1/ε).
 //!
 //! # Sampling
-//! The direction is that of d standard normals (Box and Muller's transform), the radius a sum of d
-//! exponentials of rate ε. Both use [`Stream::uniform`] alone, so that no library's update changes a
-//! recorded result.
+//! The direction is that of d standard normals (Box and Muller's transform), the radius a sum of d exponentials with
+//! rate ε. Both use only [`Stream::uniform`], so that no library update changes a recorded result.
 //!
 //! # Source
 //! Feyisetan, Balle, Drake and Diethe (WSDM 2020), the noise of Algorithm 1.
@@ -17,7 +16,7 @@ use std::f64::consts::TAU;
 use ndarray::Array1;
 use teda_core::Stream;
 
-/// z ∈ ℝᵈ of density ∝ exp(−ε‖z‖).
+/// z ∈ ℝᵈ with density ∝ exp(−ε‖z‖).
 pub fn draw(dimension: usize, epsilon: f64, stream: &mut Stream) -> Array1<f64> {
     let mut direction = normals(dimension, stream);
     let norm = direction.dot(&direction).sqrt();
@@ -76,8 +75,8 @@ mod tests {
         }
     }
 
-    /// Of a direction uniform on the sphere, the square of its product with any unit vector is
-    /// Beta(½, (d−1)/2), and its sign is fair.
+    /// For a direction uniform on the sphere, the square of its product with any unit vector is Beta(½, (d−1)/2), and
+    /// its sign is fair.
     #[test]
     fn the_direction_is_uniform() {
         for dimension in [2, 3, 160] {

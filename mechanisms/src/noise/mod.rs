@@ -1,4 +1,4 @@
-//! Noise and coins, with what keeps floating-point numbers from giving inputs away.
+//! Noise and coins, with protection against floating-point numbers that give inputs away.
 
 pub mod analytic_gaussian;
 pub mod coin;

@@ -2,12 +2,12 @@
 //!
 //! # Definition
 //! ε = ε₁ + ε₂.
-//! 1. Every token by the exponential mechanism with ε₁ ([`TokenExponential`]).
-//! 2. n rewrites of the sanitised text by a black-box model that sees nothing else.
-//!    Of an answer the first line counts, without quotation marks around it.
-//! 3. In the order generated, y is kept if s(y, y′) < τ for every y′ kept before, s = ½(1 + ⟨ψ(y), ψ(y′)⟩)
-//!    with ψ a unit-norm sentence encoder; τ = 1 keeps all. No coherent (non-empty) rewrite: the
-//!    sanitised text is released.
+//! 1. Every token is replaced by the exponential mechanism with ε₁ ([`TokenExponential`]).
+//! 2. n rewrites of the sanitised text by a black-box model that sees nothing else. Only the first line of an answer
+//!    is used, without quotation marks around it.
+//! 3. In the order generated, y is kept if s(y, y′) < τ for every y′ kept before, s = ½(1 + ⟨ψ(y), ψ(y′)⟩) with ψ a
+//!    unit-norm sentence encoder; τ = 1 keeps all. If there is no coherent (non-empty) rewrite, the sanitised text is
+//!    released.
 //! 4. Pr(y) ∝ exp(ε₂ u(y) / (2Δu)), u(y) = clip₀₁(½ + ⟨φ(x), φ(y)⟩/ρ), φ the mean of the unit-norm
 //!    token vectors, Δu = min(1, 2/(Tρ)), T the number of tokens of x.
 //!
@@ -23,10 +23,10 @@
 //! PrivRewrite, Applied Sciences 15(22):11930 (2025), Sections 4.1-4.3; ε₁ = ε₂ and τ, ρ as there.
 //!
 //! # Deviations
-//! The paper's rewriter (Gemini-2.0-Flash) and prompt are not published: any black-box rewriter
-//! serves. 10 rewrites instead of the paper's 50 (`--preset paper`). The vocabulary is the audit's
-//! public token map. A rewriter that fails (a dead server, a text beyond its window) fails the
-//! release, which is counted. The paper calls ⟨φ(x), φ(y)⟩ a cosine; its lemma needs the un-normalised mean.
+//! The paper's rewriter (Gemini-2.0-Flash) and prompt are not published: any black-box rewriter can be used. 10
+//! rewrites instead of the paper's 50 (`--preset paper`). The vocabulary is the audit's public token map. A rewriter
+//! that fails (a dead server, a text beyond its window) fails the release, which is counted. The paper calls ⟨φ(x),
+//! φ(y)⟩ a cosine; its lemma needs the un-normalised mean.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ pub const ENTRY: Entry = Entry {
 /// The paper's grid of ε.
 const GRID: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 
-/// What an instructed rewriter is asked; the paper's prompt is not published.
+/// The prompt for an instructed rewriter; the paper's prompt is not published.
 const PROMPT: &str = "Rewrite the following text as one natural, fluent sentence. Answer with the sentence alone.\n\nText: {}";
 
 /// The parameters that both variants share.
@@ -125,10 +125,10 @@ impl Sensitivity {
     }
 }
 
-/// What the selection compares a text's tokens by.
+/// Which vectors the selection compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mean {
-    /// The mean of their vectors, as the lemma needs.
+    /// The mean of the tokens' vectors, as the lemma needs.
     Plain,
     /// Its direction: the defect of `privrewrite-cosine`.
     Normalised,
@@ -199,8 +199,8 @@ impl PrivRewrite {
         self.tokens.detokenize(&sanitised)
     }
 
-    /// φ: the mean of the text's unit-norm token vectors. The lemma needs it as it is: replacing one of
-    /// T tokens moves it by at most 2/T, but can turn its direction around.
+    /// φ: the mean of the text's unit-norm token vectors. The lemma needs it unmodified: replacing one of T tokens
+    /// moves it by at most 2/T, but can reverse its direction.
     fn mean_vector(&self, tokens: &[u32]) -> Array1<f64> {
         let vectors = self.tokens.vectors();
         let mut mean = Array1::zeros(vectors.ncols());
@@ -223,7 +223,7 @@ impl PrivRewrite {
         (0.5 + source.dot(&candidate) / self.rho).clamp(0.0, 1.0)
     }
 
-    /// The exponents of the selection, ε₂ u(y) / (2Δu), one a candidate.
+    /// The exponents of the selection, ε₂ u(y) / (2Δu), one per candidate.
     fn log_weights(&self, tokens: &[u32], candidates: &[&str]) -> Vec<f64> {
         let source = self.mean_vector(tokens);
         let bound = self.sensitivity.bound(tokens.len(), self.rho);
@@ -252,7 +252,7 @@ impl Mechanism for PrivRewrite {
         Some(self.tokens.tokenize(text).len() as u64)
     }
 
-    /// By the texts themselves: what the rewriter is shown has other words, and about as many tokens.
+    /// Checks the texts themselves: the rewriter is shown other words, but about as many tokens.
     fn beyond_window(&self, texts: &[&str]) -> Result<Option<Beyond>> {
         self.generator
             .beyond_window(&self.prompt, texts, self.sampling)
@@ -294,7 +294,7 @@ impl Mechanism for PrivRewrite {
     }
 }
 
-/// The coherent ones among a query's rewrites; none where the rewriter failed.
+/// The coherent rewrites of a query; none if the rewriter failed.
 fn coherent(answer: &Answer<Vec<String>>) -> Vec<&str> {
     let texts = answer.as_deref().unwrap_or_default();
     texts
@@ -304,7 +304,7 @@ fn coherent(answer: &Answer<Vec<String>>) -> Vec<&str> {
         .collect()
 }
 
-/// Keeps, in order, what is less than `tau` similar to everything kept before; `[queries][kept]`.
+/// Keeps, in order, every text whose similarity to all texts kept before is below `tau`; `[queries][kept]`.
 fn prune<'a>(texts: &[Vec<&'a str>], tau: f64, encoder: &dyn Encoder) -> Result<Vec<Vec<&'a str>>> {
     if tau == 1.0 {
         return Ok(texts.to_vec());
@@ -365,7 +365,7 @@ mod tests {
         })
     }
 
-    /// φ as the definition has it.
+    /// φ as defined.
     fn phi(toy: &toy::Toy, tokens: &[u32], mean: Mean) -> Array1<f64> {
         let row = |t: &u32| toy.vectors().row(*t as usize).mapv(f64::from);
         let sum = tokens
@@ -378,8 +378,8 @@ mod tests {
         }
     }
 
-    /// The released texts' probabilities straight from the definition, by enumeration of every
-    /// sanitised text, for the toy rewriter (deterministic given the sanitised text), with ρ = 2.
+    /// The released texts' probabilities directly from the definition, by enumerating every sanitised text, for the
+    /// toy rewriter (deterministic given the sanitised text), with ρ = 2.
     fn exact(
         toy: &toy::Toy,
         x: &[u32],
@@ -480,8 +480,8 @@ mod tests {
         }
     }
 
-    /// Privacy itself, over the whole mechanism: no release's probability changes by more than e^ε
-    /// between one-token neighbours.
+    /// Privacy itself, over the whole mechanism: no release's probability changes by more than a factor of e^ε between
+    /// one-token neighbours.
     #[test]
     fn the_exact_ratio_between_neighbours_stays_within_epsilon() {
         let toy = toy::tokens();
@@ -498,9 +498,8 @@ mod tests {
         }
     }
 
-    /// The defect of `privrewrite-cosine`: where the tokens' vectors cancel, one token turns the
-    /// direction of their mean around, and a release tells the two texts apart by more than ε. The
-    /// sound twin stays within.
+    /// The defect of `privrewrite-cosine`: if the tokens' vectors cancel, one token reverses the direction of their
+    /// mean, and a release tells the two texts apart by more than ε. The sound twin stays within the claim.
     #[test]
     fn a_normalised_mean_exceeds_the_claim_where_the_plain_one_does_not() {
         let toy = toy::opposites();
@@ -517,8 +516,8 @@ mod tests {
         assert!(sound <= epsilon * (1.0 + 1e-12), "{sound}");
     }
 
-    /// The same defect as an audit finds it: draws of the mechanisms themselves, and an attack that says x
-    /// where the exact probabilities speak for x by more than the claim.
+    /// The same defect as an audit finds it: draws of the mechanisms themselves, and an attack that says x where the
+    /// exact probabilities favour x by more than the claim.
     #[test]
     fn an_audit_refutes_the_normalised_mean_and_not_the_plain_one() {
         let toy = toy::opposites();
@@ -572,7 +571,7 @@ mod tests {
         }
     }
 
-    /// What is enumerated above is what the mechanism does.
+    /// The enumeration above matches what the mechanism does.
     #[test]
     fn releases_of_the_broken_control_follow_its_exact_probabilities() {
         let toy = toy::opposites();

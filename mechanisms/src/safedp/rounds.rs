@@ -1,8 +1,8 @@
-//! What `safedp-rewrite` and `safedp-rewrite-ns` share; the former's file says what it is.
+//! Common code of `safedp-rewrite` and `safedp-rewrite-ns`; the former's file documents it.
 //!
 //! # How it runs
-//! A round of a whole batch is one call of the rewriter and one of the encoder; texts whose candidates
-//! are dispersed enough leave the rounds.
+//! A round of a whole batch is one call of the rewriter and one of the encoder; texts whose candidates are dispersed
+//! enough drop out.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::text::similarity::similarity;
 /// The paper's grid of ε.
 pub const GRID: [f64; 4] = [0.5, 1.0, 2.0, 3.0];
 
-/// What an instructed rewriter is asked; our wording, as the paper's prompt is not published.
+/// The prompt for an instructed rewriter; our wording, as the paper's prompt is not published.
 const PROMPT: &str = "Rewrite the following text as one natural, fluent sentence that keeps its meaning. Put fitting words in place of every [MASK]. Answer with the sentence alone.\n\nText: {}";
 
 /// p.
@@ -47,7 +47,7 @@ pub const MASK_EMAILS: Parameter = Parameter::whole(
     "1: e-mail addresses are always masked",
 );
 
-/// What the user adds to E.
+/// Words that the user adds to E.
 pub const ALWAYS_MASK: Parameter = Parameter::words(
     "always_mask",
     "further words that are always masked, in any case",
@@ -80,7 +80,7 @@ pub const TAU: Parameter = Parameter::number(
     "similarity from which rewrites are one group; the paper does not say which",
 );
 
-/// Of the rewriter.
+/// The rewriter's temperature.
 pub const TEMPERATURE: Parameter = Parameter::number(
     "temperature",
     0.75,
@@ -88,7 +88,7 @@ pub const TEMPERATURE: Parameter = Parameter::number(
     "sampling temperature of the rewriter",
 );
 
-/// Of a rewrite.
+/// Most tokens in a rewrite.
 pub const LONGEST: Parameter = Parameter::whole(
     "max_new_tokens",
     48,
@@ -222,13 +222,13 @@ impl SafeDp {
         Ok(())
     }
 
-    /// Whether a text goes on to the next round.
+    /// Whether a text continues to the next round.
     fn goes_on(&self, item: &Item<'_>) -> bool {
         item.failure.is_none() && dispersion(&item.candidates) < self.dispersion
     }
 
-    /// Draws one of the candidates: Pr(y) ∝ exp(ε u(y) / (2Δu)). For one and the same set of candidates
-    /// that is ε-DP, u ∈ [0, 1] moving by at most Δu = 1.
+    /// Draws one of the candidates: Pr(y) ∝ exp(ε u(y) / (2Δu)). For a fixed set of candidates that is ε-DP, since u ∈
+    /// [0, 1] moves by at most Δu = 1.
     fn select(&self, item: &Item<'_>) -> Release {
         if let Some(failure) = &item.failure {
             return Release::failed(failure.clone());
@@ -260,7 +260,7 @@ impl Mechanism for SafeDp {
         })
     }
 
-    /// By the texts themselves: what the rewriter is shown has other words, and about as many tokens.
+    /// Checks the texts themselves: the rewriter is shown other words, but about as many tokens.
     fn beyond_window(&self, texts: &[&str]) -> Result<Option<Beyond>> {
         self.generator
             .beyond_window(&self.prompt, texts, self.sampling)
@@ -305,9 +305,9 @@ fn dispersion(candidates: &[Candidate]) -> f64 {
     deviations.sum::<f64>() / count
 }
 
-/// STEM: of each group of similar candidates the one of the highest utility, the first of equals.
+/// STEM: from each group of similar candidates the one with the highest utility, the first among equals.
 fn stem(candidates: &[Candidate], tau: f64) -> Vec<&Candidate> {
-    // Founder and best of each group.
+    // Founder and best candidate of each group.
     let mut groups: Vec<(&Candidate, &Candidate)> = Vec::new();
     for candidate in candidates {
         let own = ArrayView1::from(&candidate.vector);
@@ -368,7 +368,7 @@ mod tests {
         })
     }
 
-    /// The releases' probabilities straight from the definition.
+    /// The releases' probabilities directly from the definition.
     struct Exact {
         text: &'static str,
         epsilon: f64,
@@ -466,7 +466,7 @@ mod tests {
         exact.released
     }
 
-    /// The same instance; every toy word has a digit, so that those rules are off.
+    /// An identical instance; every toy word has a digit, so those rules are off.
     fn twin(epsilon: f64, tau: Option<f64>) -> Box<dyn Mechanism> {
         let mut set = vec![
             ("mask_rate", 0.3),
@@ -491,7 +491,7 @@ mod tests {
         }
     }
 
-    /// Why the claim is not proven: words that were never masked are possible under one text alone.
+    /// Why the claim is not proven: words that were never masked are possible under one text only.
     #[test]
     fn the_exact_ratio_between_texts_is_infinite() {
         let (p, q) = (exact("t2 t5 t1", 1.0, None), exact("t3 t4 t6", 1.0, None));

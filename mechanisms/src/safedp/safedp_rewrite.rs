@@ -1,33 +1,31 @@
-//! `safedp-rewrite`: hides some words, asks a black-box model for rewrites, selects one privately.
+//! `safedp-rewrite`: masks some words, asks a black-box model for rewrites, selects one privately.
 //!
 //! # Definition
-//! 1. A word of x is masked if it belongs to the set E of words never shown, or with probability p.
-//! 2. Rounds t = 1 … K: n rewrites of the masked text by a black-box model join the candidates Y. It
-//!    ends when D(Y) = (1/|Y|) Σ |u(y) − ū| ≥ δ; else every word not masked yet is masked with
-//!    probability p.
-//! 3. STEM: y joins the first group whose founder is at least τ similar to it, with
-//!    s = ½(1 + ⟨ψ(y), ψ(y′)⟩), else it founds one; each group's y of the highest utility remains.
+//! 1. A word of x is masked if it belongs to the set E of words that are never shown, or with probability p.
+//! 2. Rounds t = 1 … K: n rewrites of the masked text by a black-box model join the candidates Y. The rounds end when
+//!    D(Y) = (1/|Y|) Σ |u(y) − ū| ≥ δ; otherwise every word not masked yet is masked with probability p.
+//! 3. STEM: y joins the first group whose founder is at least τ similar to it, with s = ½(1 + ⟨ψ(y), ψ(y′)⟩), or else
+//!    founds one; from each group the y with the highest utility remains.
 //! 4. Pr(y) ∝ exp(ε u(y) / 2), u(y) = clip₀₁⟨ψ(x), ψ(y)⟩ with ψ a unit-norm sentence encoder, Δu = 1.
 //!
 //! # Guarantee
-//! **Claimed** by the paper: ε-DP of the released text. It does not follow. Step 4 is ε-DP for a fixed
-//! set Y, but Y is made from words of x that nobody sanitised: what is possible under one text can be
-//! impossible under another, so there is no finite ε between them. The number of candidates, and which
-//! of them remain, depend on x too. What masks hide is hidden from the model's provider.
+//! **Claimed** by the paper: ε-DP of the released text. It does not follow. Step 4 is ε-DP for a fixed set Y, but Y is
+//! made from words of x that were not sanitised: what is possible under one text can be impossible under another, so
+//! there is no finite ε between them. The number of candidates, and which of them remain, depend on x too. What masks
+//! hide is hidden from the model's provider.
 //!
 //! # Source
 //! SafeDP-Rewrite: J. W. Kim, *Differentially private text rewriting with black-box access to large
 //! language models* (2025), Sections 4.1-4.2, Figure 2; p, ε, K and δ as in Section 5.1.
 //!
 //! # Deviations
-//! The paper prints D(Y) without absolute values, which is 0; with them it is at most ½ for utilities in
-//! [0, 1], so that δ = 0.35 is hardly ever met and all K rounds run. It names neither n, τ, the way of
-//! grouping nor the prompt; E is numbers, e-mail addresses and the words that `always_mask` names, in any
-//! case and without the punctuation around them. Words are what stands between white space. Y keeps equal
-//! rewrites apart, as the paper's reason for STEM implies. No coherent (non-empty) rewrite: an empty
-//! release. A rewriter that fails (a dead server, a text beyond its window) fails the release, which is
-//! counted. The built-in rewriter puts words in place of the masks and keeps the others, and rewrites
-//! a text without masks as it always does.
+//! The paper prints D(Y) without absolute values, which is 0; with them it is at most ½ for utilities in [0, 1], so
+//! that δ = 0.35 is rarely reached and all K rounds run. It specifies neither n, τ, the grouping nor the prompt; E is
+//! numbers, e-mail addresses and the words that `always_mask` names, in any case and without the punctuation around
+//! them. Words are separated by white space. Y keeps equal rewrites apart, as the paper's reason for STEM implies. If
+//! there is no coherent (non-empty) rewrite, the release is empty. A rewriter that fails (a dead server, a text beyond
+//! its window) fails the release, which is counted. The built-in rewriter fills the masks and keeps the other words,
+//! and rewrites a text without masks as it always does.
 
 use super::rounds::{
     ALWAYS_MASK, CANDIDATES, DISPERSION, GRID, LONGEST, MASK_EMAILS, MASK_NUMBERS, MASK_RATE,

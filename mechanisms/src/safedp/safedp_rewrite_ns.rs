@@ -1,16 +1,16 @@
 //! `safedp-rewrite-ns`: SafeDP-Rewrite that selects among all of its rewrites.
 //!
 //! # Definition
-//! As `safedp-rewrite` without step 3 (STEM).
+//! Like `safedp-rewrite`, without step 3 (STEM).
 //!
 //! # Guarantee
-//! As `safedp-rewrite`: ε **claimed**, and no finite ε between texts.
+//! Like `safedp-rewrite`: ε **claimed**, and no finite ε between texts.
 //!
 //! # Source
 //! SafeDP-Rewrite (J. W. Kim, 2025), Section 5.1: the variant "SDP-NS".
 //!
 //! # Deviations
-//! As `safedp-rewrite`.
+//! Same as `safedp-rewrite`.
 
 use super::rounds::{
     ALWAYS_MASK, CANDIDATES, DISPERSION, LONGEST, MASK_EMAILS, MASK_NUMBERS, MASK_RATE, ROUNDS,

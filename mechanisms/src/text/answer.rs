@@ -1,7 +1,7 @@
-//! What a language model's answer amounts to as a text.
+//! Extracts the text from a language model's answer.
 
-/// The first line of `answer` that is not blank, without the quotation marks around it that
-/// instructed models like to add; empty if there is none.
+/// The first non-blank line of `answer`, without the quotation marks around it that instructed models like to add;
+/// empty if there is none.
 pub fn sentence(answer: &str) -> &str {
     let line = answer
         .lines()

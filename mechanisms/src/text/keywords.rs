@@ -1,23 +1,21 @@
 //! The words that a group of texts has in common.
 //!
 //! # Definition
-//! The words of a text are what stands between white space, in lower case, without the punctuation
-//! at either end; stopwords are none. A word's document frequency is the number of texts that
-//! have it, once or more often.
+//! The words of a text are separated by white space, in lower case, without the punctuation at either end; stopwords
+//! do not count. A word's document frequency is the number of texts that contain it, once or more often.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::masking::bare;
 use super::stopwords::is_stopword;
 
-/// A word in lower case without punctuation at its ends; `None` for stopwords and where nothing is left.
+/// A word in lower case without punctuation at its ends; `None` for stopwords and if nothing is left.
 pub fn keyword(word: &str) -> Option<String> {
     let word = bare(word).replace('\u{2019}', "'");
     (!word.is_empty() && !is_stopword(&word)).then_some(word)
 }
 
-/// The document frequency of every word of `texts`, the most frequent first, equally frequent ones in
-/// alphabetical order.
+/// The document frequency of every word of `texts`, most frequent first, ties in alphabetical order.
 pub fn frequencies(texts: &[&str]) -> Vec<(String, u32)> {
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     for text in texts {
@@ -29,7 +27,7 @@ pub fn frequencies(texts: &[&str]) -> Vec<(String, u32)> {
     descending(counts)
 }
 
-/// The frequencies of the words of `domain` (sorted) alone, those that no text has included.
+/// The frequencies of only the words of `domain` (sorted), including those that no text has.
 pub fn frequencies_among(domain: &[String], texts: &[&str]) -> Vec<(String, u32)> {
     let seen = frequencies(texts);
     let mut counts: BTreeMap<String, u32> = domain.iter().map(|w| (w.clone(), 0)).collect();

@@ -1,14 +1,14 @@
-//! Words of a text behind masks.
+//! Texts with masked words.
 //!
 //! # Definition
-//! The words of a text are what stands between white space. z_i = [`MASK`] where word i is masked, else
-//! the word; the masked text joins them by single spaces.
+//! The words of a text are separated by white space. z_i = [`MASK`] if word i is masked, otherwise the word; the
+//! masked text joins them with single spaces.
 
 use std::collections::BTreeSet;
 
 use teda_core::{MASK, Stream};
 
-/// Which words are masked whatever the coins say.
+/// Which words are masked regardless of the coins.
 #[derive(Debug, Clone)]
 pub struct Always {
     /// Words with a digit.
@@ -33,7 +33,7 @@ pub fn bare(word: &str) -> String {
     word.to_lowercase()
 }
 
-/// Whether a word holds an @ with something before it and a name with a dot inside after it.
+/// Whether a word contains an @ with something before it and a name with a dot inside after it.
 fn is_email(word: &str) -> bool {
     word.split_once('@').is_some_and(|(user, host)| {
         let host = host.trim_end_matches(|c: char| !c.is_alphanumeric());
@@ -44,7 +44,7 @@ fn is_email(word: &str) -> bool {
     })
 }
 
-/// A text some of whose words are masked.
+/// A text with some words masked.
 #[derive(Debug, Clone)]
 pub struct Masked<'a> {
     words: Vec<&'a str>,
@@ -52,7 +52,7 @@ pub struct Masked<'a> {
 }
 
 impl<'a> Masked<'a> {
-    /// The text with what `always` names behind masks.
+    /// The text with the words that `always` names masked.
     pub fn new(text: &'a str, always: &Always) -> Self {
         let words: Vec<&str> = text.split_whitespace().collect();
         let masked = words.iter().map(|word| always.masks(word)).collect();
@@ -124,8 +124,8 @@ mod tests {
         assert_eq!(masked, "[MASK] ADA's cousin: [MASK] adamant 7");
     }
 
-    /// Every round masks an unmasked word with the same probability: after t rounds a share of
-    /// 1 − (1 − p)ᵗ is masked, and those always masked stay.
+    /// Every round masks an unmasked word with the same probability: after t rounds a share of 1 − (1 − p)ᵗ is masked,
+    /// and words that are always masked stay masked.
     #[test]
     fn rates_add_up_over_rounds() {
         let text = "word ".repeat(20_000) + "7";

@@ -1,4 +1,4 @@
-//! Words, keywords and spellings of texts, and what a language model's answer amounts to.
+//! Words, keywords and spellings of texts, and the text in a language model's answer.
 
 pub mod answer;
 pub mod keywords;

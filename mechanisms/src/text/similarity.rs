@@ -1,4 +1,4 @@
-//! How alike two sentences are.
+//! How similar two sentences are.
 
 use ndarray::ArrayView1;
 

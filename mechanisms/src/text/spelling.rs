@@ -1,39 +1,39 @@
-//! The probability of a text that was written token by token, over all rows of tokens that write it.
+//! The probability of a text that was written token by token, over all token sequences that write it.
 //!
 //! # Definition
-//! P(text) = Σ Π_i P_i(t_i) over the rows t_1 … t_n of released tokens whose text it is. Several can be: a word
-//! is written whole or in pieces, and what stands first may be either. So a text tells neither its tokens nor
-//! their number, and the likelihood of the row that it is tokenised to is not the release's.
+//! P(text) = Σ Π_i P_i(t_i) over the sequences t_1 … t_n of released tokens that write the text. There can be several:
+//! a word may be written whole or in pieces, and so may the first one. So a text reveals neither its tokens nor their
+//! number, and the likelihood of the sequence that it is tokenised to is not the release's.
 //!
 //! # How it is computed
-//! Tokens are written one after another, each adding its own characters, so the sum runs over places in
-//! the text: the mass of having written so many bytes with so many tokens.
+//! Tokens are written one after another, each adding its own characters, so the sum runs over positions in the text:
+//! the mass of having written this many bytes with this many tokens.
 //!
 //! # Errors
-//! A vocabulary whose tokens change what stands before them has no such sum.
+//! If tokens of the vocabulary change the text before them, there is no such sum.
 
 use std::collections::HashMap;
 
 use teda_core::{Error, Result, TokenMap};
 
-/// Tokens by what they add to a text, as places among the released ones.
+/// Tokens by what they add to a text, as indices among the released ones.
 type Additions = HashMap<String, Vec<usize>>;
 
 /// What each released token of a vocabulary writes.
 pub struct Spelling {
     /// At the beginning of a text.
     first: Additions,
-    /// Behind other tokens.
+    /// After other tokens.
     later: Additions,
     /// Bytes of the longest addition.
     longest: usize,
 }
 
 impl Spelling {
-    /// Of the released tokens of `tokens`.
+    /// The spelling of the released tokens of `tokens`.
     ///
     /// # Errors
-    /// Failed, where a token changes what stands before it.
+    /// Failed, if a token changes the text before it.
     pub fn new(tokens: &dyn TokenMap) -> Result<Self> {
         let (mut first, mut later) = (Additions::new(), Additions::new());
         let released = tokens.released();
@@ -61,8 +61,8 @@ impl Spelling {
         })
     }
 
-    /// ln of the probability that `count` tokens write `text`, where `ln_probability(i, place)` is that of the
-    /// i-th being the released token at `place`; −∞ where no row of so many tokens writes it.
+    /// ln of the probability that `count` tokens write `text`, where `ln_probability(i, place)` is that of the i-th
+    /// being the released token at index `place`; −∞ if no sequence of that many tokens writes it.
     pub fn ln_probability(
         &self,
         text: &str,
@@ -94,7 +94,7 @@ impl Spelling {
         written[text.len()]
     }
 
-    /// Which tokens can be written at byte `start` of `text`, by the byte where they end.
+    /// Which tokens can be written at byte `start` of `text`, by the byte at which they end.
     fn additions<'a>(
         &self,
         additions: &'a Additions,
@@ -154,13 +154,13 @@ mod tests {
             self.0.view()
         }
 
-        /// Not "b", so that places are not tokens.
+        /// Without "b", so that indices differ from tokens.
         fn released(&self) -> &[u32] {
             &[0, 2, 3, 4, 5]
         }
     }
 
-    /// Any law with another one at each position.
+    /// An arbitrary distribution, different at each position.
     fn probability(i: usize, place: usize) -> f64 {
         let weight = |place: usize| 1.0 + ((7 * i + 3 * place) % 5) as f64;
         weight(place) / (0..5).map(weight).sum::<f64>()

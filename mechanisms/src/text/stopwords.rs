@@ -1,4 +1,4 @@
-//! English words that say little: the closed word classes.
+//! English words that carry little meaning: the closed word classes.
 
 /// Pronouns, determiners, prepositions, conjunctions, auxiliaries, particles and question words, in
 /// lower case and alphabetical order, with their short forms.

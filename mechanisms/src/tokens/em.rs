@@ -1,18 +1,19 @@
-//! `em`: the token-wise exponential mechanism, its output released as it is.
+//! `em`: the token-wise exponential mechanism, with its output released unchanged.
 //!
 //! # Definition
-//! Each token of the text independently by [`TokenExponential`] with the whole ε; the tokens' text.
+//! Each token of the text is replaced independently by [`TokenExponential`] with the whole ε; the tokens' text is
+//! released.
 //!
 //! # Guarantee
-//! ε-DP under one-token adjacency (equal token count, one position differs): the positions are
-//! independent, and only one of them has another distribution. The token count itself is released,
-//! so there is no finite ε between texts of different length. Proven.
+//! ε-DP under one-token adjacency (equal token count, one position differs): the positions are independent, and only
+//! one of them has a different distribution. The token count itself is released, so there is no finite ε between texts
+//! of different length. Proven.
 //!
 //! # Source
-//! PrivRewrite, Applied Sciences 15(22):11930, Section 5.1: the baseline "EM", there at ε of phase 1.
+//! PrivRewrite, Applied Sciences 15(22):11930, Section 5.1: the baseline "EM", which there uses the ε of phase 1.
 //!
 //! # Deviations
-//! The paper names neither vocabulary nor embedding: here the public token map of the audit.
+//! The paper specifies neither vocabulary nor embedding: here they are the audit's public token map.
 
 use std::sync::Arc;
 
@@ -35,7 +36,7 @@ pub const ENTRY: Entry = Entry {
     ..Entry::PUBLISHED
 };
 
-/// The mechanism that runs at one ε and claims another (or the same).
+/// The mechanism that runs at one ε and claims another one (or the same).
 pub struct Em {
     tokens: Arc<dyn TokenMap>,
     draw: TokenExponential,
@@ -92,7 +93,7 @@ impl Mechanism for Em {
 }
 
 impl Likelihood for Em {
-    /// The release shows a text and not its tokens: the sum over all rows of tokens that write it.
+    /// The release shows a text and not its tokens: this sums over all token sequences that write it.
     fn log_likelihood(&self, pairs: &[(&str, &str)]) -> Result<Vec<Answer<f64>>> {
         self.likelihood.log_likelihood(pairs, &self.draw)
     }

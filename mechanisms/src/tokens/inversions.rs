@@ -1,7 +1,7 @@
-//! For each token of a vocabulary the sums that a draw in its place needs, kept while there is memory.
+//! For each token of a vocabulary, the sums that a draw in its place needs, kept while there is memory.
 //!
-//! What is kept for a token depends on the token alone, so neither the order in which tokens come nor the
-//! threads nor the memory can change a draw.
+//! What is kept for a token depends only on that token, so neither the order of tokens nor the threads nor the memory
+//! can change a draw.
 
 use std::sync::OnceLock;
 
@@ -9,7 +9,7 @@ use teda_core::Inversion;
 
 use crate::memory::Memory;
 
-/// A token's sums, once they are asked for; `None` where there was no memory for them.
+/// A token's sums, once they are asked for; `None` if there was no memory for them.
 type Slot = OnceLock<Option<Box<Inversion>>>;
 
 /// The sums by token.
@@ -17,14 +17,14 @@ pub struct Inversions {
     memory: Memory,
     /// Number of tokens.
     tokens: usize,
-    /// Made when a token is first asked for; empty where there was no memory even for empty slots.
+    /// Allocated when a token is first asked for; empty if there was no memory even for empty slots.
     slots: OnceLock<Vec<Slot>>,
     /// Bytes of one token's sums.
     each: usize,
 }
 
 impl Inversions {
-    /// None yet, for `tokens` tokens in whose place one of `released` tokens is drawn.
+    /// No sums yet, for `tokens` tokens in whose place one of `released` tokens is drawn.
     pub fn new(tokens: usize, released: usize, memory: Memory) -> Self {
         Self {
             memory,
@@ -34,7 +34,7 @@ impl Inversions {
         }
     }
 
-    /// The sums of `token`, which `make` makes; `None` where there is no memory for them.
+    /// The sums of `token`, computed by `make`; `None` if there is no memory for them.
     pub fn of(&self, token: u32, make: impl FnOnce() -> Inversion) -> Option<&Inversion> {
         let slots = self
             .slots

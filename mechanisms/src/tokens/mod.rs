@@ -1,4 +1,4 @@
-//! Mechanisms that put another token of the public vocabulary in the place of every token.
+//! Mechanisms that replace every token by a token of the public vocabulary.
 
 pub mod inversions;
 pub mod nearest;

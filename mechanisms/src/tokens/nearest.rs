@@ -1,12 +1,12 @@
 //! The vocabulary's tokens nearest to given points.
 //!
 //! # Definition
-//! For a point p the released token t that minimises ‖p − e(t)‖², which is the one that maximises
-//! ⟨p, e(t)⟩ − ½‖e(t)‖²; the first of equals.
+//! For a point p, the released token t that minimises ‖p − e(t)‖², which is the one that maximises ⟨p, e(t)⟩ −
+//! ½‖e(t)‖²; the first among equals.
 //!
 //! # How it runs
-//! One pass over the vocabulary serves all points: a block of its rows stays in the cache while every
-//! point is compared with it. Products are single precision, in an order that no processor changes.
+//! One pass over the vocabulary serves all points: a block of its rows stays in the cache while every point is
+//! compared with it. Products are in single precision, in an order that is the same on every processor.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ const BLOCK: usize = 128;
 /// The released part of a vocabulary.
 pub struct Nearest {
     tokens: Arc<dyn TokenMap>,
-    /// ½‖e(t)‖² by place among the released tokens.
+    /// ½‖e(t)‖² by index among the released tokens.
     half_squares: Vec<f32>,
 }
 

@@ -12,11 +12,11 @@
 //! McSherry & Talwar (2007); as phase 1 of PrivRewrite, Applied Sciences 15(22):11930, Section 4.1.
 //!
 //! # Sampling
-//! Exact in two ways. Rejection draws t uniformly from V and accepts it with probability
-//! exp((ε/2)(u − 1)) ≥ e^{−ε/2}; it looks at few tokens when ε is small. Inversion goes along the weights of
-//! all of V until their sum exceeds a uniform share of it, and is used where rejection would look at many.
+//! Exact in two ways. Rejection draws t uniformly from V and accepts it with probability exp((ε/2)(u − 1)) ≥ e^{−ε/2};
+//! it examines few tokens if ε is small. Inversion walks along the weights of all of V until their sum exceeds a
+//! uniform share of the total, and is used where rejection would examine many.
 //!
-//! For inversion the sums of a token's weights are kept once they are computed, as far as there is memory
+//! For inversion, the sums of a token's weights are kept once they are computed, as far as there is memory
 //! ([`Inversion`]). A release is the same with them and without.
 
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use super::inversions::Inversions;
 use super::token_wise::{self, Weights};
 use crate::entry::Context;
 
-/// Below this ε a rejection draw looks at e^{ε/2} ≤ 404 tokens on average; V has tens of thousands.
+/// Below this ε a rejection draw examines e^{ε/2} ≤ 404 tokens on average; V has tens of thousands.
 const REJECTION_BELOW: f64 = 12.0;
 
 /// The mechanism at one ε over one vocabulary.
@@ -38,7 +38,7 @@ pub struct TokenExponential {
 }
 
 impl TokenExponential {
-    /// The mechanism with `epsilon` a token.
+    /// The mechanism with `epsilon` per token.
     pub fn new(context: &Context, epsilon: f64) -> Self {
         let tokens = context.tokens.clone();
         let (all, released) = (tokens.vectors().nrows(), tokens.released().len());
@@ -106,8 +106,8 @@ impl TokenExponential {
     }
 }
 
-/// The utility of a cosine: negative ones count as 0. Clipping also takes back what rounding adds to a
-/// cosine of 1, without which Δu = 1 would not be exact.
+/// The utility of a cosine: negative ones count as 0. Clipping also undoes what rounding adds to a cosine of 1;
+/// without that, Δu = 1 would not be exact.
 fn clip(cosine: f32) -> f64 {
     f64::from(cosine).clamp(0.0, 1.0)
 }
@@ -118,7 +118,7 @@ impl Weights for TokenExponential {
         self.scaled(self.utility(t, x))
     }
 
-    /// From what draws need, too, where they need it.
+    /// Uses the sums that draws need, too, if they are needed there.
     fn ln_sum(&self, _: &[u32], x: u32) -> f64 {
         if self.epsilon >= REJECTION_BELOW
             && let Some(inversion) = self.inversion(x)
@@ -142,7 +142,7 @@ mod tests {
     use crate::tokens::em;
     use crate::tokens::token_wise::TokenWise;
 
-    /// Probabilities straight from the definition, in the order of `released`.
+    /// Probabilities directly from the definition, in the order of `released`.
     fn exact(tokens: &dyn TokenMap, epsilon: f64, x: u32) -> Vec<f64> {
         let vectors = tokens.vectors();
         let weights: Vec<f64> = tokens
@@ -175,7 +175,7 @@ mod tests {
                     TokenExponential::draw_by_inversion,
                 ];
                 for (way, draw) in ways.iter().enumerate() {
-                    // Rejection needs e^{ε/2} proposals a draw: 3 million at ε = 30.
+                    // Rejection needs e^{ε/2} proposals per draw: 3 million at ε = 30.
                     if way == 0 && epsilon > 10.0 {
                         continue;
                     }
@@ -215,17 +215,17 @@ mod tests {
             for x in 0..toy::TOKENS as u32 {
                 for (t, p) in tokens.released().iter().zip(exact(&*tokens, epsilon, x)) {
                     let stated = ln_probability(&mechanism, *t, x);
-                    // Cosines of the definition and of the mechanism are rounded differently.
+                    // The cosines in the definition and in the mechanism are rounded differently.
                     assert!((stated - p.ln()).abs() < 1e-6 * epsilon, "{stated}, {p}");
                 }
             }
         }
-        // Where e^{ε/2} is no number.
+        // Where e^{ε/2} overflows.
         let stated = ln_probability(&TokenExponential::new(&context, 1e5), 3, 3);
         assert!(stated.abs() < 1e-9, "{stated}");
     }
 
-    /// ln Pr[t | x] of texts of one token.
+    /// ln Pr[t | x] for texts of one token.
     fn ln_probability(mechanism: &TokenExponential, t: u32, x: u32) -> f64 {
         let (release, text) = (format!("t{t}"), format!("t{x}"));
         let likelihood = TokenWise::new(mechanism.tokens.clone());
@@ -233,7 +233,7 @@ mod tests {
         stated.unwrap().remove(0).unwrap()
     }
 
-    /// A vocabulary of some size, in which tokens are near others as words are; the last token is unknown.
+    /// A vocabulary of a given size, in which tokens are near others as words are; the last token is unknown.
     struct Vocabulary {
         vectors: Array2<f32>,
         released: Vec<u32>,
@@ -244,7 +244,7 @@ mod tests {
             let mut stream = Seed::root(12).stream();
             let mut vectors: Array2<f32> = Array2::zeros((tokens, 12));
             for token in 0..tokens - 1 {
-                // Every fourth stands near the one before it.
+                // Every fourth is near the one before it.
                 let near = if token % 4 == 3 { 0.9 } else { 0.0 };
                 for axis in 0..12 {
                     let before = vectors[[token.max(1) - 1, axis]];
@@ -292,7 +292,7 @@ mod tests {
             ..toy::context()
         };
         let each = Inversion::bytes(tokens.released.len());
-        // Beside the sums there are slots of a few words a token.
+        // Besides the sums there are slots of a few words per token.
         let mut sizes = (0..).step_by(64);
         let one = sizes.find(|bytes| kept(&context(*bytes), 2) == 1).unwrap();
         let texts = ["t3 t2 t3 t7 t500 what t3", "t7 t3 t1 t8 t8 t9 t998"];
@@ -352,8 +352,8 @@ mod tests {
         (0..tokens).filter(kept).count()
     }
 
-    /// The defect of `em-half-noise`: at twice the ε that is claimed, some pair of tokens is told apart by
-    /// more than the claim, while the mechanism at its own ε stays within.
+    /// The defect of `em-half-noise`: at twice the claimed ε, some pair of tokens is told apart by more than the
+    /// claim, while the mechanism at its own ε stays within it.
     #[test]
     fn at_twice_the_claimed_epsilon_the_exact_ratio_exceeds_the_claim() {
         let tokens = toy::tokens();
@@ -374,7 +374,7 @@ mod tests {
     }
 
     proptest! {
-        /// Privacy itself: no output's probability changes by more than e^ε between two tokens.
+        /// Privacy itself: no output's probability changes by more than a factor of e^ε between two tokens.
         #[test]
         fn the_ratio_of_probabilities_never_exceeds_epsilon(
             x in 0_u32..toy::TOKENS as u32, y in 0_u32..toy::TOKENS as u32, epsilon in 0.01_f64..20.0

@@ -1,11 +1,11 @@
-//! How likely a text is that was written token by token in place of another's tokens.
+//! The likelihood of a text that was written token by token in place of another text's tokens.
 //!
 //! # Definition
-//! P(release | text) = Σ Π_i P(t_i | x_i) over the rows t_1 … t_n of released tokens that write the release
+//! P(release | text) = Σ Π_i P(t_i | x_i) over the sequences t_1 … t_n of released tokens that write the release
 //! ([`Spelling`]), x_1 … x_n being the text's tokens and P(t | x) = w(t, x) / Σ_t' w(t', x) over all released t'.
 //!
 //! # Errors
-//! Those of [`Spelling`].
+//! Same as [`Spelling`].
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +13,7 @@ use teda_core::{Answer, Result, TokenMap};
 
 use crate::text::spelling::Spelling;
 
-/// One mechanism's weights, each the same in every call.
+/// A mechanism's weights, each the same in every call.
 pub trait Weights {
     /// ln w(t, x).
     fn ln_weight(&self, t: u32, x: u32) -> f64;
@@ -27,7 +27,7 @@ pub trait Weights {
 /// Likelihoods over one vocabulary under one mechanism's weights.
 pub struct TokenWise {
     tokens: Arc<dyn TokenMap>,
-    /// Made when a likelihood is first asked for.
+    /// Built when a likelihood is first asked for.
     tables: OnceLock<Result<Tables>>,
 }
 
@@ -38,7 +38,7 @@ struct Tables {
 }
 
 impl TokenWise {
-    /// Over the vocabulary of `tokens`.
+    /// Likelihoods over the vocabulary of `tokens`.
     pub fn new(tokens: Arc<dyn TokenMap>) -> Self {
         Self {
             tokens,
@@ -46,11 +46,11 @@ impl TokenWise {
         }
     }
 
-    /// ln P(release | text) of each pair, always from the same `weights`; −∞ where no row of as many
-    /// tokens as the text has writes the release.
+    /// ln P(release | text) of each pair, always with the same `weights`; −∞ if no sequence of as many tokens as the
+    /// text has writes the release.
     ///
     /// # Errors
-    /// Failed, where the vocabulary has no such sum.
+    /// Failed, if the vocabulary has no such sum.
     pub fn log_likelihood(
         &self,
         pairs: &[(&str, &str)],

@@ -5,28 +5,28 @@
 //! vocabulary nearest to e(x_i) + z by Euclidean distance; the tokens' text.
 //!
 //! # Guarantee
-//! ε-metric privacy a token: Pr[t | x] ≤ e^{ε‖e(x) − e(x′)‖} Pr[t | x′], since the density of e(x) + z at
-//! any point moves by that factor at most (triangle inequality) and the search is post-processing.
-//! For texts of the same number of tokens the distances add up; between texts of different length
-//! nothing is claimed, as the token count is released. A bound between texts needs the distance of
-//! the very pair, so the verdict of an audit is `no-claim`. Proven for exact arithmetic.
+//! ε-metric privacy per token: Pr[t | x] ≤ e^{ε‖e(x) − e(x′)‖} Pr[t | x′], since the density of e(x) + z at any point
+//! changes by at most that factor (triangle inequality) and the search is post-processing. For texts with the same
+//! number of tokens the distances add up; between texts of different length nothing is claimed, as the token count is
+//! released. A bound between texts needs the distance of the particular pair, so the verdict of an audit is
+//! `no-claim`. Proven for exact arithmetic.
 //!
 //! # Source
 //! Feyisetan, Balle, Drake and Diethe, *Privacy- and utility-preserving textual analysis via calibrated
 //! multivariate perturbations* (WSDM 2020), Algorithm 1; the baseline "WP" of PrivRewrite and SafeDP-Rewrite.
 //!
 //! # Deviations
-//! The vocabulary is the audit's public token map (word pieces of norm 1) instead of GloVe or fastText, so ε
-//! has another scale: in d dimensions noise is d/ε long on average, and vectors of norm 1 are at most
-//! 2 apart. An unknown token is perturbed from the vector 0.
+//! The vocabulary is the audit's public token map (word pieces of norm 1) instead of GloVe or fastText, so ε has a
+//! different scale: in d dimensions noise is d/ε long on average, and vectors of norm 1 are at most 2 apart. An
+//! unknown token is perturbed from the vector 0.
 //!
 //! # Likelihood
-//! Nearly known, for attacks to go by. P(t | x) is the mass of noise in the cell of all points that are nearer to t
-//! than to any other token, some hundred dimensions that no formula integrates over. Instead
-//! P(t | x) ∝ exp(−ε‖e(t) − e(x)‖), the noise's density at the released token itself: as if all cells were
-//! of one size, and the density the same in all of a cell. What a release tells by its tokenisation is exact:
-//! the sum runs over all rows of tokens that write it, and −∞ means that none of that length does. The
-//! probabilities of an x add to 1, for else rows of different length could not be compared.
+//! Approximate, for use by attacks. P(t | x) is the mass of noise in the cell of all points that are nearer to t than
+//! to any other token, in some hundred dimensions that no formula integrates over. Instead P(t | x) ∝ exp(−ε‖e(t) −
+//! e(x)‖), the noise's density at the released token itself: as if all cells had the same size, and the density were
+//! constant within a cell. What a release reveals by its tokenisation is exact: the sum runs over all token sequences
+//! that write it, and −∞ means that none of that length does. The probabilities for an x add up to 1; otherwise
+//! sequences of different length could not be compared.
 
 use std::sync::Arc;
 
@@ -51,8 +51,8 @@ pub const ENTRY: Entry = Entry {
     ..Entry::PUBLISHED
 };
 
-/// From noise that drowns every word to noise that leaves most of them, for vectors of norm 1 in some
-/// hundred dimensions.
+/// From noise that drowns every word to noise that leaves most of them, for vectors of norm 1 in some hundred
+/// dimensions.
 const GRID: [f64; 5] = [10.0, 25.0, 50.0, 100.0, 200.0];
 
 /// Word perturbation at one ε.
@@ -82,11 +82,11 @@ impl WordPerturb {
 }
 
 impl Weights for WordPerturb {
-    /// −ε‖e(t) − e(x)‖: ln of the noise's density at t, but for a constant.
+    /// −ε‖e(t) − e(x)‖: ln of the noise's density at t, up to a constant.
     fn ln_weight(&self, t: u32, x: u32) -> f64 {
         let vectors = self.tokens.vectors();
         let (t, x) = (vectors.row(t as usize), vectors.row(x as usize));
-        // In products, which processors are fast at: every token of the vocabulary is asked for.
+        // As products, which processors compute fast: every token of the vocabulary is needed.
         let square = t.dot(&t) + x.dot(&x) - 2.0 * t.dot(&x);
         -self.epsilon * f64::from(square.max(0.0)).sqrt()
     }

@@ -42,7 +42,7 @@ fn two() -> u32 {
     2
 }
 
-/// What differs between encoder and decoder.
+/// The differences between encoder and decoder.
 struct Side {
     layers: usize,
     heads: usize,
@@ -51,7 +51,7 @@ struct Side {
 }
 
 /// # Errors
-/// Where the configuration or a tensor does not fit.
+/// If the configuration or a tensor does not fit.
 pub(super) fn decoder(loader: &Loader<'_>, config: &Value) -> Result<(Decoder, SourceSide)> {
     let config: Config = parse(config)?;
     let hidden = config.d_model;

@@ -35,10 +35,10 @@ fn one() -> usize {
     1
 }
 
-/// The encoder whose first position is number `offset` of the table.
+/// The encoder whose first position is entry `offset` of the table.
 ///
 /// # Errors
-/// Where a tensor is missing or has another shape than the configuration says.
+/// If a tensor is missing or has another shape than the configuration says.
 pub(super) fn encoder(loader: &Loader<'_>, config: &Config, offset: usize) -> Result<Encoder> {
     let hidden = config.hidden_size;
     check_shape(
@@ -112,7 +112,7 @@ pub(super) fn encoder(loader: &Loader<'_>, config: &Config, offset: usize) -> Re
     })
 }
 
-/// Position and first token-type vectors added up, from the first position on.
+/// Sums of position and first token-type vectors, from the first position on.
 fn positions(embeddings: &Loader<'_>, config: &Config, offset: usize) -> Result<Vec<f32>> {
     let hidden = config.hidden_size;
     let mut positions = embeddings.floats(
@@ -132,7 +132,7 @@ fn positions(embeddings: &Loader<'_>, config: &Config, offset: usize) -> Result<
     Ok(positions)
 }
 
-/// What BERT's layers have in common with those of its relatives.
+/// The common parts of BERT's layers and those of its relatives.
 pub(super) struct Layer {
     pub(super) hidden: usize,
     pub(super) wide: usize,
@@ -145,10 +145,10 @@ pub(super) struct Layer {
 }
 
 impl Layer {
-    /// The layer of some tensors.
+    /// Builds the layer from its tensors.
     ///
     /// # Errors
-    /// Where a tensor is missing or has another shape.
+    /// If a tensor is missing or has another shape.
     pub(super) fn load(&self, loader: &Loader<'_>) -> Result<Block> {
         let scale = 1.0 / ((self.hidden / self.heads) as f32).sqrt();
         let norm = |name: &str| loader.layer_norm(name, self.hidden, self.epsilon).map(Some);

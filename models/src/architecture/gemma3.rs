@@ -1,5 +1,5 @@
-//! The Gemma 3 decoder (Gemma Team 2025): Llama's parts with norms on both sides of every sublayer,
-//! RMSNorm by 1 + weight, scaled embeddings, and layers that see a window with a rotary base of their own.
+//! The Gemma 3 decoder (Gemma Team 2025): Llama's parts with norms on both sides of every sublayer, RMSNorm by 1 +
+//! weight, scaled embeddings, and layers with a sliding window and their own rotary base.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ struct Config {
     hidden_activation: Activation,
     /// `sliding_attention` or `full_attention` by layer.
     layer_types: Option<Vec<String>>,
-    /// Else every so-many-th layer sees all.
+    /// Otherwise, every n-th layer sees all, with this n.
     sliding_window_pattern: Option<usize>,
     rope_local_base_freq: Option<f64>,
 }
@@ -64,7 +64,7 @@ impl Config {
 }
 
 /// # Errors
-/// Where the configuration or a tensor does not fit.
+/// If the configuration or a tensor does not fit.
 pub(super) fn decoder(loader: &Loader<'_>, config: &Value) -> Result<Decoder> {
     let config: Config = parse(config)?;
     let shared = &config.shared;

@@ -32,7 +32,7 @@ impl Config {
 }
 
 /// # Errors
-/// Where the configuration or a tensor does not fit.
+/// If the configuration or a tensor does not fit.
 pub(super) fn decoder(loader: &Loader<'_>, config: &Value) -> Result<Decoder> {
     let config: Config = parse(config)?;
     let hidden = config.n_embd;
@@ -127,8 +127,8 @@ fn block(loader: &Loader<'_>, config: &Config) -> Result<Block> {
     })
 }
 
-/// Weights and bias of a layer that is stored as `[inputs × outputs]`, its outputs cut into `count`
-/// equal parts: `[outputs / count × inputs]` each.
+/// Weights and bias of a layer that is stored as `[inputs × outputs]`, with its outputs cut into `count` equal parts:
+/// `[outputs / count × inputs]` each.
 fn parts(
     loader: &Loader<'_>,
     name: &str,

@@ -31,7 +31,7 @@ pub(super) struct Config {
     pub(super) rope_theta: Option<f64>,
     #[serde(default)]
     pub(super) rope_scaling: Value,
-    /// Where newer configurations keep both.
+    /// Newer configurations keep both here.
     #[serde(default)]
     pub(super) rope_parameters: Value,
     #[serde(default)]
@@ -77,7 +77,7 @@ impl Config {
             ],
         )?;
         let width = self.width();
-        // Positions turn a head's numbers in pairs.
+        // Positions rotate a head's numbers in pairs.
         if width == 0 || !width.is_multiple_of(2) {
             return Err(Error::failed(format!(
                 "config.json: heads are {width} wide: it must be an even number above 0"
@@ -85,7 +85,7 @@ impl Config {
         }
         if self.num_attention_heads.checked_mul(width).is_none() {
             return Err(Error::failed(format!(
-                "config.json: {} heads of {width} are beyond all numbers",
+                "config.json: {} heads of {width} are too many to count",
                 self.num_attention_heads
             )));
         }
@@ -94,7 +94,7 @@ impl Config {
 }
 
 /// # Errors
-/// Where the configuration or a tensor does not fit.
+/// If the configuration or a tensor does not fit.
 pub(super) fn decoder(loader: &Loader<'_>, config: &Value, head_norms: bool) -> Result<Decoder> {
     let config: Config = parse(config)?;
     config.check()?;
@@ -145,7 +145,7 @@ pub(super) fn decoder(loader: &Loader<'_>, config: &Value, head_norms: bool) -> 
     })
 }
 
-/// Embedding table and head, one and the same where they are tied.
+/// Embedding table and head, which are the same if they are tied.
 pub(super) fn words_and_head(
     loader: &Loader<'_>,
     vocabulary: usize,
@@ -173,7 +173,7 @@ fn block(
         config.stored_heads() * width,
     );
     let scale = 1.0 / (width as f32).sqrt();
-    // A normed query takes the scores' scale from its norm.
+    // A normalised query takes the scores' scale from its norm.
     let (query_scale, query_norm, key_norm) = if head_norms {
         let norm = |name, scale| loader.rms_norm(name, width, config.rms_norm_eps, 0.0, scale);
         (

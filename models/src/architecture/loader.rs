@@ -1,4 +1,4 @@
-//! Building a transformer's parts from named tensors.
+//! Builds a transformer's parts from named tensors.
 
 use teda_core::{Error, Result};
 
@@ -7,7 +7,7 @@ use crate::matrix::Backend;
 use crate::matrix::linear::Linear;
 use crate::matrix::norm::Norm;
 
-/// Tensors below a prefix, and where the parts are to compute.
+/// Tensors below a prefix, and where the parts are to be computed.
 pub(super) struct Loader<'a> {
     pub(super) tensors: &'a dyn Tensors,
     pub(super) backend: &'a Backend,
@@ -23,7 +23,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// The loader of what lies below `name`.
+    /// The loader for the tensors below `name`.
     pub(super) fn below(&self, name: &str) -> Self {
         Self {
             prefix: format!("{}{name}.", self.prefix),
@@ -31,8 +31,8 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// The loader below `name` if `tensor` is there, else this one: the same model is stored with
-    /// and without the name of its body.
+    /// The loader below `name` if `tensor` exists there, otherwise this one: the same model is stored with and without
+    /// the name of its body.
     pub(super) fn below_if(&self, name: &str, tensor: &str) -> Self {
         let below = self.below(name);
         if below.has(tensor) {
@@ -57,8 +57,8 @@ impl<'a> Loader<'a> {
         self.tensors.floats(&self.name(tensor), shape)
     }
 
-    /// The layer y = x Wᵀ + b of `name`.weight `[outputs × inputs]` and, where there is one,
-    /// `name`.bias, both times `scale`.
+    /// The layer y = x Wᵀ + b of `name`.weight `[outputs × inputs]` and, if present, `name`.bias, both multiplied by
+    /// `scale`.
     pub(super) fn linear(
         &self,
         name: &str,
@@ -81,7 +81,7 @@ impl<'a> Loader<'a> {
         Linear::new(self.backend, inputs, weight, bias)
     }
 
-    /// Two layers without bias side by side, `[first | second]`, of `outputs` each.
+    /// Two layers without bias side by side, `[first | second]`, with `outputs` outputs each.
     pub(super) fn side_by_side(
         &self,
         names: [&str; 2],
@@ -102,7 +102,7 @@ impl<'a> Loader<'a> {
         Ok(Norm::new(weight, Some(bias), epsilon))
     }
 
-    /// RMSNorm, with `shift` added to its weights and then `scale` multiplied in.
+    /// RMSNorm, with `shift` added to its weights and the result multiplied by `scale`.
     pub(super) fn rms_norm(
         &self,
         name: &str,
@@ -118,17 +118,17 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// A configuration's own structure.
+/// Parses a configuration into its own structure.
 ///
 /// # Errors
-/// Where a field is missing or of another type.
+/// If a field is missing or has another type.
 pub(super) fn parse<T: serde::de::DeserializeOwned>(config: &serde_json::Value) -> Result<T> {
     serde_json::from_value(config.clone())
-        .map_err(|e| Error::failed(format!("config.json is none of this architecture: {e}")))
+        .map_err(|e| Error::failed(format!("config.json is not one of this architecture: {e}")))
 }
 
 /// # Errors
-/// Where what a norm adds under its root is negative or no number.
+/// If the value that a norm adds under its root is negative or not a number.
 fn check_epsilon(epsilon: f32) -> Result<()> {
     if epsilon.is_finite() && epsilon >= 0.0 {
         return Ok(());
@@ -139,7 +139,7 @@ fn check_epsilon(epsilon: f32) -> Result<()> {
 }
 
 /// # Errors
-/// Where distances cannot be told apart by so many buckets up to the farthest.
+/// If this many buckets cannot distinguish distances up to the farthest.
 pub(super) fn check_buckets(buckets: usize, farthest: usize) -> Result<()> {
     if buckets >= 4 && farthest > buckets / 2 {
         return Ok(());
@@ -150,7 +150,7 @@ pub(super) fn check_buckets(buckets: usize, farthest: usize) -> Result<()> {
 }
 
 /// # Errors
-/// Where a model's first token, which `name` says, is outside its vocabulary.
+/// If a model's first token, configured as `name`, is outside its vocabulary.
 pub(super) fn check_start(name: &str, token: u32, vocabulary: usize) -> Result<()> {
     if (token as usize) < vocabulary {
         return Ok(());
@@ -161,7 +161,7 @@ pub(super) fn check_start(name: &str, token: u32, vocabulary: usize) -> Result<(
 }
 
 /// # Errors
-/// Where a number is 0 or `heads` does not divide `hidden`.
+/// If a number is 0 or `heads` does not divide `hidden`.
 pub(super) fn check_shape(hidden: usize, heads: usize, others: &[(&str, usize)]) -> Result<()> {
     let zero = others.iter().find(|(_, value)| *value == 0);
     if let Some((name, _)) = zero {
@@ -169,7 +169,7 @@ pub(super) fn check_shape(hidden: usize, heads: usize, others: &[(&str, usize)])
     }
     if heads == 0 || hidden == 0 || !hidden.is_multiple_of(heads) {
         return Err(Error::failed(format!(
-            "config.json: a width of {hidden} is no multiple of {heads} heads"
+            "config.json: a width of {hidden} is not a multiple of {heads} heads"
         )));
     }
     Ok(())

@@ -25,7 +25,7 @@ const DECODERS: &[&str] = &["llama", "qwen3", "gemma3_text", "gpt2", "t5", "bart
 /// The sentence encoder's transformer in `checkpoint`.
 ///
 /// # Errors
-/// Failed, where it is another kind of model or its files do not fit together.
+/// Failed, if it is another kind of model or its files do not fit together.
 pub(crate) fn encoder(checkpoint: &Checkpoint, backend: &Backend) -> Result<Encoder> {
     let loader = Loader::new(&*checkpoint.tensors, backend);
     match model_type(checkpoint) {
@@ -39,10 +39,10 @@ pub(crate) fn encoder(checkpoint: &Checkpoint, backend: &Backend) -> Result<Enco
     .map_err(|e| e.context(format!("model '{}'", checkpoint.name)))
 }
 
-/// The language model in `checkpoint`, and where it reads sources.
+/// The language model in `checkpoint`, and its source side if it has one.
 ///
 /// # Errors
-/// Failed, where it is another kind of model or its files do not fit together.
+/// Failed, if it is another kind of model or its files do not fit together.
 pub(crate) fn decoder(
     checkpoint: &Checkpoint,
     backend: &Backend,
@@ -71,10 +71,10 @@ pub(crate) fn is_masked(config: &serde_json::Value) -> bool {
     config["model_type"] == "roberta"
 }
 
-/// The masked language model of some tensors.
+/// Builds the masked language model from its tensors.
 ///
 /// # Errors
-/// Failed, where the configuration is of another kind or does not fit the tensors.
+/// Failed, if the configuration is of another kind or does not fit the tensors.
 pub(crate) fn masked(
     tensors: &dyn Tensors,
     config: &serde_json::Value,

@@ -1,4 +1,4 @@
-//! The MPNet encoder (Song et al. 2020): BERT's layers with relative position biases besides.
+//! The MPNet encoder (Song et al. 2020): BERT's layers with additional relative position biases.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn one() -> usize {
 }
 
 /// # Errors
-/// Where the configuration or a tensor does not fit.
+/// If the configuration or a tensor does not fit.
 pub(super) fn encoder(loader: &Loader<'_>, config: &Value) -> Result<Encoder> {
     let config: Config = parse(config)?;
     let (hidden, heads) = (config.hidden_size, config.num_attention_heads);

@@ -11,7 +11,7 @@ use crate::matrix::linear::Linear;
 use crate::transformer::{Head, Masked, Words};
 
 /// # Errors
-/// Where the configuration or a tensor does not fit.
+/// If the configuration or a tensor does not fit.
 pub(super) fn masked(loader: &Loader<'_>, config: &Value) -> Result<Masked> {
     let config: bert::Config = parse(config)?;
     let hidden = config.hidden_size;

@@ -7,15 +7,15 @@ use teda_core::{Error, Result};
 
 use crate::matrix::rotary::Rotary;
 
-/// Positions at most; the longest models have some ten million.
+/// Most positions; the longest models have some ten million.
 const POSITIONS: usize = 1 << 26;
-/// Numbers of a head at most; the widest models have 512.
+/// Most numbers in a head; the widest models have 512.
 const WIDEST: usize = 1 << 16;
 
-/// The table of some frequencies for `positions` positions.
+/// The table for these frequencies and `positions` positions.
 ///
 /// # Errors
-/// Where a frequency is no finite number, or there are more positions than any model has.
+/// If a frequency is not a finite number, or there are more positions than any model has.
 pub(super) fn table(frequencies: &[f32], positions: usize) -> Result<Arc<Rotary>> {
     if let Some(bad) = frequencies.iter().find(|f| !f.is_finite()) {
         return Err(Error::failed(format!(
@@ -30,12 +30,12 @@ pub(super) fn table(frequencies: &[f32], positions: usize) -> Result<Arc<Rotary>
     Ok(Arc::new(Rotary::new(frequencies, positions)))
 }
 
-/// θ^(−2i/width) for i < width/2, scaled as `settings` says: `rope_type` (or `type`) `default`, `linear`
-/// (every frequency divided by `factor`) or `llama3` (low ones divided, high ones kept, and a smooth
-/// passage between).
+/// θ^(−2i/width) for i < width/2, scaled according to `settings`: `rope_type` (or `type`) `default`, `linear` (every
+/// frequency divided by `factor`) or `llama3` (low ones divided, high ones kept, and a smooth transition between
+/// them).
 ///
 /// # Errors
-/// For another `rope_type`, and where heads are wider than any model's.
+/// For another `rope_type`, and if heads are wider than any model's.
 pub(super) fn frequencies(theta: f64, width: usize, settings: &Value) -> Result<Vec<f32>> {
     if width > WIDEST {
         return Err(Error::failed(format!(

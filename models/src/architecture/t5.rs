@@ -17,7 +17,7 @@ use crate::transformer::{
     Block, Decoder, Embeddings, Encoder, Feed, SourceSide, Stack, Sublayer, Words,
 };
 
-/// Relative positions have no end; a bound keeps a request's memory in hand.
+/// Relative positions are unbounded; a limit keeps a request's memory bounded.
 const LONGEST: usize = 4096;
 
 #[derive(Debug, Deserialize)]
@@ -37,7 +37,7 @@ struct Config {
     feed_forward_proj: String,
     #[serde(default = "tied")]
     tie_word_embeddings: bool,
-    /// What newer configurations call a head that reads scaled states; they say "tied" always.
+    /// The field by which newer configurations say that the head reads scaled states; they always say "tied".
     scale_decoder_outputs: Option<bool>,
     #[serde(default)]
     decoder_start_token_id: u32,
@@ -55,7 +55,7 @@ impl Config {
     fn activation(&self) -> Result<(Activation, bool)> {
         match self.feed_forward_proj.as_str() {
             "relu" => Ok((Activation::Relu, false)),
-            // transformers takes "gated-gelu" for the approximation.
+            // transformers uses the approximation for "gated-gelu".
             "gated-gelu" => Ok((Activation::GeluNew, true)),
             "gated-silu" => Ok((Activation::Silu, true)),
             other => Err(Error::failed(format!(
@@ -74,7 +74,7 @@ impl Config {
 }
 
 /// # Errors
-/// Where the configuration or a tensor does not fit.
+/// If the configuration or a tensor does not fit.
 pub(super) fn decoder(loader: &Loader<'_>, config: &Value) -> Result<(Decoder, SourceSide)> {
     let config: Config = parse(config)?;
     let hidden = config.d_model;

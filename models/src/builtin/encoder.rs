@@ -1,20 +1,19 @@
 //! A static sentence encoder: a vector for every WordPiece, summed and normalised.
 //!
 //! # Definition
-//! Token t has the vector `scales[t] · embeddings[t]` (8-bit integers, one scale a token). A text's
-//! vector is the sum of its tokens' vectors without special tokens, divided by its norm; a text
-//! whose sum is 0 has the vector 0. The sum runs in the order of the text, so that its bits depend
-//! on the text alone.
+//! Token t has the vector `scales[t] · embeddings[t]` (8-bit integers, one scale per token). A text's vector is the
+//! sum of its tokens' vectors without special tokens, divided by its norm; a text whose sum is 0 has the vector 0. The
+//! sum runs in the order of the text, so that its bits depend only on the text.
 //!
 //! # Tokens
-//! Uncased WordPiece with BERT's normalisation: control characters and NUL are dropped, accents
-//! stripped, a word of more than 100 characters is one `[UNK]`. The names of special tokens, as
-//! `[MASK]`, are recognised in a text and stand for those tokens, as everywhere with BERT.
+//! Uncased WordPiece with BERT's normalisation: control characters and NUL are dropped, accents are stripped, and a
+//! word of more than 100 characters is one `[UNK]`. The names of special tokens, such as `[MASK]`, are recognised in a
+//! text and mean those tokens, as always with BERT.
 //!
 //! # Speed
-//! A word of ASCII letters and digits that is a token itself is looked up; all others go through the
-//! tokenizer, which takes some ten times as long. WordPiece takes the longest match first and splits
-//! at white space, so both give the same tokens.
+//! A word of ASCII letters and digits that is itself a token is looked up; all others go through the tokenizer, which
+//! takes about ten times as long. WordPiece takes the longest match first and splits at white space, so both give the
+//! same tokens.
 
 use std::collections::HashMap;
 
@@ -26,11 +25,11 @@ use tokenizers::{Encoding, Tokenizer};
 use crate::checkpoint::{Safetensors, Tensors};
 use crate::kernel::normalise::sum;
 
-/// Length of a vector.
+/// Dimension of a vector.
 const DIMENSION: usize = 160;
-/// Texts of one task.
+/// Texts per task.
 const CHUNK: usize = 64;
-/// Vocabulary entries that stand for no text; `[unused…]` joins them.
+/// Vocabulary entries that represent no text; so do `[unused…]`.
 const SPECIAL: [&str; 5] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
 
 /// The static encoder over its vocabulary.
@@ -50,16 +49,16 @@ pub struct StaticEncoder {
 }
 
 impl StaticEncoder {
-    /// Joins a weight file, which messages call `file`, and a tokenizer.
+    /// Combines a weight file, named `file` in messages, and a tokenizer.
     ///
     /// # Errors
-    /// Where the file is incomplete or its shapes do not fit the tokenizer's vocabulary.
+    /// If the file is incomplete or its shapes do not fit the tokenizer's vocabulary.
     pub(super) fn load(
         file: &str,
         weights: &Safetensors,
         mut tokenizer: Tokenizer,
     ) -> Result<Self> {
-        // A tokenizer file may carry its model's batch settings; a text is never cut or padded here.
+        // A tokenizer file may contain its model's batch settings; a text is never cut or padded here.
         tokenizer
             .with_truncation(None)
             .map_err(|e| Error::failed(format!("{file}: {e}")))?
@@ -114,7 +113,7 @@ impl StaticEncoder {
         })
     }
 
-    /// The token of a word that is one, whatever its case.
+    /// The token for a word that is a token, ignoring case.
     fn word(&self, word: &str) -> Option<u32> {
         if word.bytes().any(|b| b.is_ascii_uppercase()) {
             return self.words.get(&word.to_ascii_lowercase()).copied();
@@ -171,8 +170,8 @@ impl TokenMap for StaticEncoder {
         tokens
     }
 
-    /// Tokens joined by spaces, a `##` continuation glued to the token before it. An id outside the
-    /// vocabulary stands for `[UNK]`.
+    /// Tokens joined by spaces, with a `##` continuation attached to the token before it. An id outside the vocabulary
+    /// becomes `[UNK]`.
     fn detokenize(&self, tokens: &[u32]) -> String {
         let mut text = String::new();
         for token in tokens {

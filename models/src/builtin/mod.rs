@@ -19,7 +19,7 @@ use crate::matrix::Backend;
 pub use encoder::StaticEncoder;
 pub use infill::{Infill, Options};
 
-/// The shipped files of one model, as messages and manifests call them.
+/// The shipped files of one model, with their names in messages and manifests.
 struct File {
     name: &'static str,
     content: &'static [u8],
@@ -59,13 +59,13 @@ static REWRITER_TOKENIZER: &File = &INFILL_TOKENIZER;
 /// The token that ends a text of the rewriter.
 const REWRITER_END: u32 = 2;
 
-/// μ and σ of the rewriter's logits, as `teda models calibrate builtin` measures them.
+/// μ and σ of the rewriter's logits, as measured by `teda models calibrate builtin`.
 const REWRITER_LOGITS: (f64, f64) = (-2.844976, 2.466567);
 
 /// The built-in sentence encoder.
 ///
 /// # Errors
-/// Where the shipped files do not fit together, which a test rules out.
+/// If the shipped files do not fit together, which a test rules out.
 pub fn encoder() -> Result<StaticEncoder> {
     StaticEncoder::load(
         ENCODER_WEIGHTS.name,
@@ -86,11 +86,11 @@ pub fn infill(options: Options) -> Result<Infill> {
     Infill::new(model, tokenizer(&INFILL_TOKENIZER)?, options)
 }
 
-/// The built-in rewriter: a small encoder-decoder that repeats a text, in its own words where the draw
-/// lets it. It follows no instructions. `memory` bounds its keys and values, in bytes.
+/// The built-in rewriter: a small encoder-decoder that repeats a text, in its own words as far as the draws allow. It
+/// does not follow instructions. `memory` bounds its keys and values, in bytes.
 ///
 /// # Errors
-/// Where the shipped files do not fit together, which a test rules out.
+/// If the shipped files do not fit together, which a test rules out.
 pub fn rewriter(memory: usize) -> Result<LocalModel> {
     let checkpoint = Checkpoint {
         name: "builtin".to_owned(),
@@ -111,7 +111,7 @@ pub fn rewriter(memory: usize) -> Result<LocalModel> {
     LocalModel::on(checkpoint, options, &Backend::Kernels)
 }
 
-/// The shipped models by what they are, as [`digests`] lists their files.
+/// The shipped models by kind, as [`digests`] lists their files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Model {
     /// [`encoder()`].

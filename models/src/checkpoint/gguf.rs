@@ -1,5 +1,5 @@
-//! GGUF files, as llama.cpp's converter writes them: weights dequantised to `f32`, names, layouts and
-//! configuration translated to the hub's.
+//! GGUF files, as written by llama.cpp's converter: weights are dequantised to `f32`; names, layouts and configuration
+//! are translated to the hub's.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -26,7 +26,7 @@ use super::{Checkpoint, Pooling, spm};
 /// Opens the model in the file at `path`.
 ///
 /// # Errors
-/// Where it is no complete GGUF file of a supported architecture.
+/// If it is not a complete GGUF file of a supported architecture.
 pub(super) fn open(name: &str, path: &Path) -> Result<Checkpoint> {
     let wrong = |what: String| Error::failed(format!("{}: {what}", path.display()));
     let file = File::open(path).map_err(|e| wrong(format!("cannot read it: {e}")))?;
@@ -35,7 +35,7 @@ pub(super) fn open(name: &str, path: &Path) -> Result<Checkpoint> {
         .map_err(|e| wrong(format!("cannot read it: {e}")))?
         .len();
     let mut reader = BufReader::new(file);
-    // candle divides by an alignment of 0.
+    // candle divides by an alignment of 0 without checking.
     let mut content = caught(|| Content::read(&mut reader))
         .and_then(|content| content.map_err(|e| plain(&e)))
         .map_err(|e| wrong(format!("not a complete GGUF file: {e}")))?;
@@ -54,7 +54,7 @@ pub(super) fn open(name: &str, path: &Path) -> Result<Checkpoint> {
         }
         total = total.saturating_add(bytes);
     }
-    // Tensors that share bytes would let a small file fill any memory.
+    // Tensors that share bytes would let a small file fill any amount of memory.
     if total > length {
         return Err(wrong(format!(
             "its tensors take {total} bytes, the file has {length}: some overlap"
@@ -107,8 +107,7 @@ pub(super) fn open(name: &str, path: &Path) -> Result<Checkpoint> {
     })
 }
 
-/// Bytes of a tensor, and where it ends; `None` where that is beyond all numbers, or its numbers do not fill
-/// whole blocks.
+/// Bytes of a tensor, and where it ends; `None` if that overflows, or its numbers do not fill whole blocks.
 fn extent(content: &Content, info: &TensorInfo) -> Option<(u64, u64)> {
     let mut numbers = info.shape.dims().iter().copied();
     let numbers = numbers.try_fold(1, usize::checked_mul)?;
@@ -129,7 +128,7 @@ impl Metadata<'_> {
         self.0.get(key)?.to_string().ok().map(String::as_str)
     }
 
-    /// Any number; converters choose among the integer types.
+    /// Any number; converters vary in their choice of integer types.
     fn number(&self, key: &str) -> Option<f64> {
         Some(match self.0.get(key)? {
             Entry::U8(x) => f64::from(*x),
@@ -146,7 +145,7 @@ impl Metadata<'_> {
         })
     }
 
-    /// What `config.json` would say.
+    /// The equivalent of `config.json`.
     fn config(&self, content: &Content) -> std::result::Result<Value, String> {
         let architecture = self
             .text("general.architecture")
@@ -180,7 +179,7 @@ impl Metadata<'_> {
             "rope_theta": own("rope.freq_base").unwrap_or(10_000.0),
         });
         if architecture == "gemma3" {
-            // llama.cpp takes what the converter leaves out from its own source.
+            // For fields that the converter leaves out, llama.cpp uses values from its own source.
             config["query_pre_attn_scalar"] = json!(width);
             config["rope_local_base_freq"] = json!(10_000.0);
             let pattern = own("attention.sliding_window_pattern").unwrap_or(6.0);
@@ -191,8 +190,8 @@ impl Metadata<'_> {
     }
 }
 
-/// The tokenizer that a file describes. How a text is cut before its pieces are merged, a file says by
-/// a name only: one that is not known here is refused, because a wrong cut gives wrong tokens silently.
+/// The tokenizer that a file describes. A file specifies how a text is cut before its pieces are merged only by a
+/// name: unknown names are refused, because a wrong cut silently gives wrong tokens.
 fn tokenizer(content: &mut Content) -> std::result::Result<Tokenizer, String> {
     let metadata = Metadata(&content.metadata);
     if metadata.text("tokenizer.ggml.model") == Some("llama") {
@@ -202,7 +201,7 @@ fn tokenizer(content: &mut Content) -> std::result::Result<Tokenizer, String> {
         .text("tokenizer.ggml.pre")
         .unwrap_or("gpt-2")
         .to_owned();
-    // candle takes every name but its own two for GPT-2's, and puts a space before the text there.
+    // candle treats every name but its own two as GPT-2's, and puts a space before the text there.
     let whole = ByteLevel::new(false, true, true);
     let pre_tokenizer: Option<PreTokenizerWrapper> = match &cut[..] {
         "qwen2" | "llama3" => None,
@@ -237,7 +236,7 @@ struct Gguf {
 }
 
 impl Gguf {
-    /// The file's name of a tensor that the hub calls `tensor`.
+    /// The name in the file of a tensor that the hub calls `tensor`.
     fn name(&self, tensor: &str) -> Option<String> {
         let gemma = self.architecture == "gemma3_text";
         let plain = match tensor {
@@ -269,7 +268,7 @@ impl Gguf {
         Some(plain.to_owned())
     }
 
-    /// Undoes what the converter did to the values.
+    /// Undoes the converter's changes to the values.
     fn restore(&self, tensor: &str, values: Vec<f32>, shape: &[usize]) -> Vec<f32> {
         if self.architecture == "gemma3_text" && tensor.ends_with("norm.weight") {
             // The converter adds the 1 of Gemma's x·(1 + weight).
@@ -287,7 +286,7 @@ impl Gguf {
     }
 }
 
-/// Llama's rows of queries and keys `[heads · width × inputs]` from pairs (2i, 2i + 1) to halves (i, i +
+/// Converts Llama's rows of queries and keys `[heads · width × inputs]` from pairs (2i, 2i + 1) to halves (i, i +
 /// width/2) of each head.
 fn halves(values: &[f32], heads: usize, inputs: usize) -> Vec<f32> {
     let mut restored = Vec::with_capacity(values.len());

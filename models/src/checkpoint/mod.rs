@@ -21,12 +21,12 @@ pub(crate) use safetensors::Safetensors;
 pub(crate) use tensors::Tensors;
 pub(crate) use tokenizer::{decode, encode};
 
-/// Bytes of a file of settings at most; the longest are the indices of very large models, some 10 MB.
+/// Most bytes in a settings file; the longest are the indices of very large models, some 10 MB.
 const LONGEST_SETTINGS: u64 = 16 << 20;
-/// Bytes of a tokenizer at most; those of 250,000 pieces take some 30 MB.
+/// Most bytes in a tokenizer; those of 250,000 pieces take some 30 MB.
 const LONGEST_TOKENIZER: u64 = 128 << 20;
 
-/// How a sentence encoder's vector comes from its tokens'.
+/// How a sentence encoder's vector is computed from those of its tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pooling {
     Mean,
@@ -36,24 +36,24 @@ pub(crate) enum Pooling {
 /// A model that can be loaded.
 pub struct Checkpoint {
     pub(crate) name: String,
-    /// `config.json`, or what a GGUF file says in its place.
+    /// `config.json`, or its equivalent from a GGUF file.
     pub(crate) config: Value,
     pub(crate) tensors: Box<dyn Tensors>,
     pub(crate) tokenizer: Tokenizer,
     pub(crate) chat: Option<Chat>,
     /// Tokens that end a text.
     pub(crate) ends: BTreeSet<u32>,
-    /// Tokens that a model reads of a text at most, where the files say it (sentence encoders).
+    /// Most tokens that a model reads of a text, if the files state it (sentence encoders).
     pub(crate) window: Option<usize>,
     pub(crate) pooling: Pooling,
 }
 
 impl Checkpoint {
-    /// Opens the model at `path`, a directory with `config.json`, `tokenizer.json` and safetensors, or
-    /// a `.gguf` file; messages call it `name`.
+    /// Opens the model at `path`, a directory with `config.json`, `tokenizer.json` and safetensors, or a `.gguf` file;
+    /// `name` is its name in messages.
     ///
     /// # Errors
-    /// Failed, where a file is missing, incomplete or not what it should be; the message names it.
+    /// Failed, if a file is missing, incomplete or invalid; the message names it.
     pub fn open(name: &str, path: &Path) -> Result<Self> {
         let opened = if path.is_dir() {
             Self::of_directory(name, path)
@@ -61,7 +61,7 @@ impl Checkpoint {
             gguf::open(name, path)
         };
         let mut checkpoint = opened.map_err(|e| e.context(format!("model '{name}'")))?;
-        // A tokenizer file may carry its model's batch settings; a text is never cut or padded here.
+        // A tokenizer file may contain its model's batch settings; a text is never cut or padded here.
         checkpoint
             .tokenizer
             .with_truncation(None)
@@ -70,10 +70,10 @@ impl Checkpoint {
         Ok(checkpoint)
     }
 
-    /// The tokens of `text`, with the special ones that the model expects around it or without.
+    /// The tokens of `text`, with or without the special tokens that the model expects around it.
     ///
     /// # Errors
-    /// Where the tokenizer fails.
+    /// If the tokenizer fails.
     pub fn encode(&self, text: &str, special: bool) -> Result<Vec<u32>> {
         encode(&self.tokenizer, text, special).map_err(|e| self.named(e))
     }
@@ -81,7 +81,7 @@ impl Checkpoint {
     /// The text of `tokens`, without special ones.
     ///
     /// # Errors
-    /// Where the tokenizer fails.
+    /// If the tokenizer fails.
     pub fn decode(&self, tokens: &[u32]) -> Result<String> {
         decode(&self.tokenizer, tokens).map_err(|e| self.named(e))
     }
@@ -93,7 +93,7 @@ impl Checkpoint {
     fn of_directory(name: &str, directory: &Path) -> Result<Self> {
         let config = json(&directory.join("config.json"))?.ok_or_else(|| {
             Error::failed(format!(
-                "{}: there is no config.json, so this is no model in the hub's layout",
+                "{}: there is no config.json, so this is not a model in the hub's layout",
                 directory.display()
             ))
         })?;
@@ -133,15 +133,15 @@ fn tokens(value: &Value) -> Vec<u32> {
         .collect()
 }
 
-/// The content of a file that has at most `longest` bytes; `None` where there is no such file.
+/// The content of a file with at most `longest` bytes; `None` if there is no such file.
 fn read(path: &Path, longest: u64) -> Result<Option<Vec<u8>>> {
     let failed = |e: std::io::Error| Error::failed(format!("cannot read {}: {e}", path.display()));
     let length = match fs::metadata(path) {
-        // What is no file, as a pipe, may let its reader wait for ever.
+        // Something other than a file, such as a pipe, may make its reader wait forever.
         Ok(found) if found.is_file() => found.len(),
         Ok(_) => {
             return Err(Error::failed(format!(
-                "cannot read {}: it is no file",
+                "cannot read {}: it is not a file",
                 path.display()
             )));
         }
@@ -157,7 +157,7 @@ fn read(path: &Path, longest: u64) -> Result<Option<Vec<u8>>> {
     fs::read(path).map(Some).map_err(failed)
 }
 
-/// A JSON file's content; `None` where there is no such file.
+/// A JSON file's content; `None` if there is no such file.
 fn json(path: &Path) -> Result<Option<Value>> {
     read(path, LONGEST_SETTINGS)?
         .map(|bytes| {

@@ -1,4 +1,4 @@
-//! Safetensors files, read tensor by tensor, so that memory holds no second copy of the weights.
+//! Safetensors files, read tensor by tensor, so that no second copy of the weights is in memory.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -15,9 +15,9 @@ use teda_core::{Error, Result};
 
 use super::tensors::{Tensors, check, convert, plain};
 
-/// Headers above this size belong to no model.
+/// No model has a header above this size.
 const LONGEST_HEADER: u64 = 100_000_000;
-/// Dimensions of a tensor at most.
+/// Most dimensions of a tensor.
 const DIMENSIONS: usize = 8;
 
 /// The tensors of one or more safetensors files.
@@ -37,20 +37,20 @@ trait Source: Read + Seek + Send {}
 impl<T: Read + Seek + Send> Source for T {}
 
 impl Safetensors {
-    /// The one file `reader`, which messages call `name`.
+    /// The single file `reader`, named `name` in messages.
     ///
     /// # Errors
-    /// Where it is no complete safetensors file.
+    /// If it is not a complete safetensors file.
     pub(crate) fn of(name: &str, reader: impl Read + Seek + Send + 'static) -> Result<Self> {
         Ok(Self {
             files: vec![Shard::read(name.to_owned(), Box::new(reader))?],
         })
     }
 
-    /// The files of a model's directory: those of its index, else `model.safetensors`.
+    /// The files of a model's directory: those in its index, otherwise `model.safetensors`.
     ///
     /// # Errors
-    /// Where there is none, or one is not complete.
+    /// If there is none, or one is not complete.
     pub(super) fn of_directory(directory: &Path) -> Result<Self> {
         let index = super::json(&directory.join("model.safetensors.index.json"))?;
         let names: BTreeSet<String> = match &index {
@@ -86,7 +86,7 @@ impl Safetensors {
     /// An 8-bit integer tensor, row by row.
     ///
     /// # Errors
-    /// Where it is missing or has another shape or type.
+    /// If it is missing or has another shape or type.
     pub(crate) fn bytes(&self, tensor: &str, shape: &[usize]) -> Result<Vec<i8>> {
         // candle has no signed 8-bit type.
         check(self, tensor, shape)?;
@@ -141,7 +141,7 @@ impl Shard {
         })
     }
 
-    /// Its offsets are within the file: the header was read.
+    /// The offsets are within the file: this was checked when the header was read.
     fn bytes(&self, info: &TensorInfo) -> Result<Vec<u8>> {
         let (from, to) = info.data_offsets;
         let mut bytes = vec![0; to - from];
@@ -156,7 +156,7 @@ impl Shard {
 
 type Header = (HashMap<String, TensorInfo>, u64);
 
-/// The tensors that a file says it has, all of them within it, and where their bytes begin.
+/// The tensors that a file claims to have, checked to be within it, and where their bytes begin.
 fn header(reader: &mut dyn Source) -> std::result::Result<Header, String> {
     let text = |e: std::io::Error| e.to_string();
     let length = reader.seek(SeekFrom::End(0)).map_err(text)?;
@@ -200,7 +200,7 @@ fn header(reader: &mut dyn Source) -> std::result::Result<Header, String> {
         }
         ends.push((from, to, tensor));
     }
-    // Tensors that share bytes would let a small file fill any memory.
+    // Tensors that share bytes would let a small file fill any amount of memory.
     ends.sort_unstable();
     for pair in ends.windows(2) {
         let ((_, end, first), (from, _, second)) = (pair[0], pair[1]);
@@ -211,7 +211,7 @@ fn header(reader: &mut dyn Source) -> std::result::Result<Header, String> {
     Ok((tensors, start))
 }
 
-/// Bytes that a tensor takes; `None` where they cannot be counted or its numbers end inside a byte.
+/// Bytes that a tensor takes; `None` if the count overflows or its numbers end inside a byte.
 fn bytes(info: &TensorInfo) -> Option<usize> {
     let dimensions = info.shape.iter().take(DIMENSIONS + 1);
     let bits = (info.shape.len() <= DIMENSIONS).then(|| {
@@ -222,7 +222,7 @@ fn bytes(info: &TensorInfo) -> Option<usize> {
     bits.is_multiple_of(8).then_some(bits / 8)
 }
 
-/// The tensors of a header. It is read without the detour over any JSON value, which takes many times as
+/// The tensors of a header. It is parsed directly rather than through a generic JSON value, which takes many times as
 /// much memory as the text.
 struct Entries(HashMap<String, TensorInfo>);
 

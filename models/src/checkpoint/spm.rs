@@ -1,8 +1,7 @@
 //! SentencePiece vocabularies in GGUF files.
 //!
-//! Such a file lists pieces with scores and no merges. The merges are rebuilt: every way to write a
-//! piece as two pieces of the vocabulary, in the order of the pieces' scores, as the conversion in
-//! the hub's own library does.
+//! Such a file lists pieces with scores and no merges. The merges are rebuilt: every way to write a piece as two
+//! pieces of the vocabulary, in the order of the pieces' scores, as in the conversion of the hub's own library.
 
 use std::collections::HashMap;
 
@@ -17,17 +16,17 @@ use tokenizers::{AddedToken, DecoderWrapper, Tokenizer};
 
 use super::tensors::plain;
 
-/// llama.cpp's numbers for what a piece is.
+/// llama.cpp's numbers for the types of pieces.
 const CONTROL: u32 = 3;
 const USER_DEFINED: u32 = 4;
 
-/// Bytes of a piece at most: each is looked up in all its parts.
+/// Most bytes in a piece: each is looked up at every split.
 const LONGEST: usize = 1024;
 
 /// The tokenizer of a file's metadata.
 ///
 /// # Errors
-/// Where a part is missing or the parts do not fit together.
+/// If a part is missing or the parts do not fit together.
 pub(super) fn tokenizer(metadata: &HashMap<String, Entry>) -> Result<Tokenizer, String> {
     let list = |key: &str| -> Result<&Vec<Entry>, String> {
         metadata
@@ -116,7 +115,7 @@ pub(super) fn tokenizer(metadata: &HashMap<String, Entry>) -> Result<Tokenizer, 
     if let Some(id) = begin {
         let begin = pieces
             .get(id as usize)
-            .ok_or(format!("the first token {id} is no token"))?;
+            .ok_or(format!("the first token {id} is not a token"))?;
         let template = TemplateProcessing::builder()
             .try_single(format!("{begin} $A"))
             .map(|builder| builder.special_tokens(vec![(begin.clone(), id)]))
@@ -126,7 +125,7 @@ pub(super) fn tokenizer(metadata: &HashMap<String, Entry>) -> Result<Tokenizer, 
     Ok(tokenizer)
 }
 
-/// Every (left, right) whose joint is a piece, by the joint's score from the highest, then by the
+/// Every (left, right) whose concatenation is a piece, by the score of the concatenation from the highest, then by the
 /// numbers of left and right.
 fn merges(pieces: &[String], scores: &[f32], ids: &HashMap<&str, u32>) -> Vec<(String, String)> {
     let mut found: Vec<(f32, u32, u32)> = Vec::new();

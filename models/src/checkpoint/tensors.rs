@@ -1,27 +1,27 @@
-//! What an architecture reads its weights from.
+//! The interface through which an architecture reads its weights.
 
 use candle_core::{DType, Device, Tensor};
 use teda_core::{Error, Result};
 
 /// The named tensors of a model, under the hub's names.
 pub(crate) trait Tensors {
-    /// The shape of a tensor, `None` if there is no such tensor.
+    /// The shape of a tensor; `None` if there is no such tensor.
     fn shape(&self, tensor: &str) -> Option<Vec<usize>>;
 
     /// A tensor of any floating-point type as `f32`, row by row.
     ///
     /// # Errors
-    /// Where it is missing, has another shape or cannot be read; the message names file and tensor.
+    /// If it is missing, has another shape or cannot be read; the message names file and tensor.
     fn floats(&self, tensor: &str, shape: &[usize]) -> Result<Vec<f32>>;
 
-    /// What messages call the file.
+    /// The name of the file in messages.
     fn file(&self) -> String;
 }
 
 /// Checks a tensor's shape.
 ///
 /// # Errors
-/// Where it is missing or has another shape.
+/// If it is missing or has another shape.
 pub(super) fn check(tensors: &dyn Tensors, tensor: &str, shape: &[usize]) -> Result<()> {
     match tensors.shape(tensor) {
         None => Err(Error::failed(format!(
@@ -36,7 +36,7 @@ pub(super) fn check(tensors: &dyn Tensors, tensor: &str, shape: &[usize]) -> Res
     }
 }
 
-/// What an error of candle says, without the calls that led to it.
+/// The message of an error of candle, without the calls that led to it.
 pub(super) fn plain(error: &candle_core::Error) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().to_owned()

@@ -1,9 +1,8 @@
-//! Tokenizers: the library's calls, kept from taking the program with them.
+//! Tokenizers: the library's calls, made safe against crashes.
 //!
-//! The library trusts its files. It panics on some that are broken, and does what a file says however long
-//! that takes. So a file is looked through first, and what the library does runs where a panic ends as an
-//! error: not every broken file can be told beforehand, among them maps of characters that point outside
-//! themselves.
+//! The library trusts its files. It panics on some broken files, and does whatever a file says however long that
+//! takes. So a file is checked first, and calls of the library run where a panic becomes an error: not every broken
+//! file can be detected beforehand, for example maps of characters that point outside themselves.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,13 +11,13 @@ use serde_json::Value;
 use teda_core::{Error, Result};
 use tokenizers::Tokenizer;
 
-/// How much longer a text may get at most before it is cut into tokens; T5's gets 100 times as long where
-/// every letter is the worst.
+/// The most that a text may grow, as a factor, before it is cut into tokens; with T5's tokenizer a text grows by a
+/// factor of 100 if every letter is the worst.
 const GROWTH: usize = 4096;
-/// Letters of a word at most that is looked up in all its parts.
+/// Most letters in a word that is looked up at every split.
 const WORD: usize = 1000;
 
-/// The parts of `tokenizer.json` that are looked through; the vocabulary is not.
+/// The parts of `tokenizer.json` that are checked; the vocabulary is not.
 #[derive(Deserialize)]
 struct Outline {
     #[serde(default)]
@@ -35,10 +34,10 @@ struct Model {
     max_input_chars_per_word: Option<usize>,
 }
 
-/// Runs a call of a library that panics on some broken files. What it worked on is dropped with the error.
+/// Runs a call of a library that panics on some broken files. Whatever it worked on is dropped with the error.
 ///
 /// # Errors
-/// Where it panics.
+/// If it panics.
 pub(super) fn caught<T>(call: impl FnOnce() -> T) -> std::result::Result<T, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -52,10 +51,10 @@ pub(super) fn caught<T>(call: impl FnOnce() -> T) -> std::result::Result<T, Stri
     })
 }
 
-/// The tokenizer in the content of the file `file`.
+/// Parses the tokenizer in the content of the file `file`.
 ///
 /// # Errors
-/// Where it is none, or one that would let texts grow without measure.
+/// If it is invalid, or would let texts grow without bound.
 pub(super) fn read(file: &str, bytes: &[u8]) -> Result<Tokenizer> {
     let bad = |what: String| {
         Error::failed(format!(
@@ -87,7 +86,7 @@ pub(super) fn read(file: &str, bytes: &[u8]) -> Result<Tokenizer> {
         .map_err(|e| bad(e.to_string()))
 }
 
-/// How many times as long a text may get at most by a part of a tokenizer.
+/// The largest factor by which a part of a tokenizer may lengthen a text.
 fn growth(part: &Value) -> usize {
     let length = |value: &Value| value.as_str().map_or(0, str::len);
     let mut factor: usize = 1;
@@ -97,7 +96,7 @@ fn growth(part: &Value) -> usize {
         }
     }
     let own = if part["pattern"].is_null() {
-        // ByteLevel writes a byte as a character of up to two, Metaspace a space as one of up to four.
+        // ByteLevel writes a byte as a character of up to two bytes, Metaspace a space as one of up to four.
         match part["type"].as_str() {
             Some("ByteLevel") => 2,
             Some("Metaspace") => 4,
@@ -106,7 +105,7 @@ fn growth(part: &Value) -> usize {
             }
         }
     } else {
-        // A pattern may match nothing, which puts the new text between all letters.
+        // A pattern may match nothing, which inserts the new text between all letters.
         let content = length(&part["content"]);
         match part["pattern"]["String"].as_str() {
             Some(text) if !text.is_empty() => content.div_ceil(text.len()).max(1),
@@ -116,13 +115,13 @@ fn growth(part: &Value) -> usize {
     factor.saturating_mul(own)
 }
 
-/// The longest text that a map of characters, in Base64, writes for a character; 0 without one.
+/// The longest text that a map of characters, in Base64, writes for a character; 0 without a map.
 fn longest(length: usize, part: &Value) -> usize {
     if length == 0 {
         return 0;
     }
     let map = base64(part["precompiled_charsmap"].as_str().unwrap_or(""));
-    // The size of a search tree, the tree, and texts that end with a zero each.
+    // The size of a search tree, the tree, and texts that each end with a zero.
     let tree = map
         .first_chunk()
         .map_or(0, |size| u32::from_le_bytes(*size));
@@ -131,7 +130,7 @@ fn longest(length: usize, part: &Value) -> usize {
     longest.unwrap_or(0)
 }
 
-/// The bytes that a text in Base64 stands for; other characters are skipped.
+/// The bytes that a Base64 text encodes; other characters are skipped.
 fn base64(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let (mut held, mut bits) = (0_u32, 0);
@@ -157,7 +156,7 @@ fn base64(text: &str) -> Vec<u8> {
 /// The tokens of `text`.
 ///
 /// # Errors
-/// Where the tokenizer fails.
+/// If the tokenizer fails.
 pub(crate) fn encode(tokenizer: &Tokenizer, text: &str, special: bool) -> Result<Vec<u32>> {
     caught(|| tokenizer.encode_fast(text, special))
         .and_then(|encoding| encoding.map_err(|e| e.to_string()))
@@ -168,7 +167,7 @@ pub(crate) fn encode(tokenizer: &Tokenizer, text: &str, special: bool) -> Result
 /// The text of `tokens`, without special ones.
 ///
 /// # Errors
-/// Where the tokenizer fails.
+/// If the tokenizer fails.
 pub(crate) fn decode(tokenizer: &Tokenizer, tokens: &[u32]) -> Result<String> {
     caught(|| tokenizer.decode(tokens, true))
         .and_then(|text| text.map_err(|e| e.to_string()))

@@ -1,14 +1,14 @@
-//! Language models that generate, in batches.
+//! Language models that generate text, in batches.
 //!
 //! # How it runs
-//! Each worker thread has sequences, up to `SEQUENCES` at once and as many as its share of the memory bound
-//! holds. One pass advances every sequence by a token; a sequence that ends takes the next job at once, whose
-//! prompt joins the same pass. What all prompts begin with is computed and stored once for all
-//! workers and calls. The head runs at the last token of each sequence alone.
+//! Each worker thread has up to `SEQUENCES` sequences at once, as far as its share of the memory bound allows. One
+//! pass advances every sequence by a token; a sequence that ends takes the next job at once, whose prompt joins the
+//! same pass. The common beginning of all prompts is computed and stored once for all workers and calls. The head runs
+//! only at the last token of each sequence.
 //!
 //! # Determinism
-//! A sequence's logits have the same bits whatever runs beside it, and its coins come from its own stream:
-//! the batch, the number of threads and the memory bound change the speed and no result.
+//! A sequence's logits have the same bits whatever runs beside it, and its coins come from its own stream: the batch,
+//! the number of threads and the memory bound change the speed but no result.
 
 mod prefix;
 mod sampler;
@@ -34,21 +34,21 @@ use sequences::Worker;
 
 pub use sampler::Sampler;
 
-/// Sequences of a worker at most: enough for the weights to be read once for many tokens.
+/// Most sequences per worker: enough for the weights to be read once for many tokens.
 const SEQUENCES: usize = 64;
-/// Jobs below which a call is not divided further among workers.
+/// A call with fewer jobs than this is not divided further among workers.
 const JOBS: usize = 16;
 
 /// How a language model is run.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Whether the model follows instructions; one that does not reads the text of a prompt alone.
+    /// Whether the model follows instructions; a model that does not reads only the text of a prompt.
     pub instructed: bool,
-    /// Whether prompts are put into the model's chat template, where it has one.
+    /// Whether prompts are put into the model's chat template, if it has one.
     pub chat: bool,
     /// Bytes that the keys and values of all workers' sequences may take together.
     pub memory: usize,
-    /// Mean and standard deviation of the model's logits on public text, where they are known.
+    /// Mean and standard deviation of the model's logits on public text, if they are known.
     pub logit_moments: Option<(f64, f64)>,
 }
 
@@ -75,7 +75,7 @@ pub struct LocalModel {
     prefixes: Prefixes,
 }
 
-/// Tokens of a continuation at most, of a prompt of `read` tokens.
+/// Most tokens in a continuation of a prompt with `read` tokens.
 fn count(max_new_tokens: MaxNewTokens, read: usize) -> usize {
     match max_new_tokens {
         MaxNewTokens::Tokens(count) => count,
@@ -83,14 +83,14 @@ fn count(max_new_tokens: MaxNewTokens, read: usize) -> usize {
     }
 }
 
-/// One continuation to be made.
+/// A continuation to generate.
 struct Job {
-    /// What the decoder reads first.
+    /// The tokens that the decoder reads first.
     prompt: Vec<u32>,
-    /// What the encoder reads, where there is one.
+    /// The tokens that the encoder reads, if there is one.
     source: Vec<u32>,
     max_new_tokens: usize,
-    /// Rows of tokens that must not be completed.
+    /// Token sequences that must not be completed.
     banned: Vec<Vec<u32>>,
 }
 
@@ -98,15 +98,15 @@ impl LocalModel {
     /// The model of an opened checkpoint.
     ///
     /// # Errors
-    /// Failed, where it is another kind of model or its files do not fit together.
+    /// Failed, if it is another kind of model or its files do not fit together.
     pub fn load(checkpoint: Checkpoint, options: Options) -> Result<Self> {
         Self::on(checkpoint, options, &Backend::best())
     }
 
-    /// The same on a backend of the caller's.
+    /// Like [`LocalModel::load`], on a given backend.
     ///
     /// # Errors
-    /// Those of [`LocalModel::load`].
+    /// Same as [`LocalModel::load`].
     pub fn on(checkpoint: Checkpoint, options: Options, backend: &Backend) -> Result<Self> {
         let (decoder, source) = architecture::decoder(&checkpoint, backend)?;
         Ok(Self {
@@ -121,7 +121,7 @@ impl LocalModel {
         })
     }
 
-    /// An error with the model's name: several may be at work.
+    /// An error with the model's name: several models may be in use.
     fn named(&self, error: Error) -> Error {
         error.context(format!("model '{}'", self.name))
     }
@@ -147,7 +147,7 @@ impl LocalModel {
         encode(&self.tokenizer, text, special).map_err(|e| self.named(e))
     }
 
-    /// Whether there is room for `read` tokens of a prompt and `max_new_tokens` tokens more.
+    /// Whether `read` tokens of a prompt and `max_new_tokens` more tokens fit.
     fn fits(&self, read: usize, max_new_tokens: usize) -> bool {
         match &self.source {
             // The decoder begins with one token of its own.
@@ -156,7 +156,7 @@ impl LocalModel {
         }
     }
 
-    /// Tokens that fit at all.
+    /// The largest number of tokens that fit.
     fn room(&self) -> usize {
         let source = self.source.as_ref().map(|side| side.encoder.longest);
         source.map_or(self.decoder.longest, |source| {
@@ -167,8 +167,8 @@ impl LocalModel {
     /// The job of continuing a prompt of `tokens`, or why the model cannot do it.
     ///
     /// # Errors
-    /// Where one sequence does not fit the memory bound: that is not an outcome of the model, so it must not
-    /// become one of a trial.
+    /// If a single sequence does not fit the memory bound: that is not an outcome of the model, so it must not become
+    /// a trial's outcome.
     fn job(
         &self,
         tokens: Vec<u32>,
@@ -206,8 +206,8 @@ impl LocalModel {
         }))
     }
 
-    /// The rows of tokens that write `words`: in lower case and with a capital, at the beginning of a
-    /// text and after a space.
+    /// The token sequences that write `words`: in lower case and capitalised, at the beginning of a text and after a
+    /// space.
     fn spellings(&self, words: &[String]) -> Result<Vec<Vec<u32>>> {
         let mut rows = BTreeSet::new();
         for word in words {
@@ -230,7 +230,7 @@ impl LocalModel {
         Ok(rows.into_iter().collect())
     }
 
-    /// Bytes of the keys and values of one sequence, its prompt not shared.
+    /// Bytes of the keys and values of one sequence whose prompt is not shared.
     fn bytes(&self, prompt: &[u32], source: &[u32], max_new_tokens: usize) -> usize {
         let shape = self.decoder.shape;
         shape.bytes(prompt.len() + max_new_tokens)
@@ -246,11 +246,11 @@ impl LocalModel {
         self.options.memory / rayon::current_num_threads().max(1)
     }
 
-    /// Logits at every place of a row of decoder tokens, `[tokens × vocabulary]`; with a source, given
-    /// what the encoder reads.
+    /// Logits at every position of a sequence of decoder tokens, `[tokens × vocabulary]`; with a source, given what
+    /// the encoder reads.
     ///
     /// # Errors
-    /// Where a row is too long or holds an unknown token.
+    /// If a sequence is too long or holds an unknown token.
     pub fn logits(&self, source: &[u32], tokens: &[u32]) -> Result<ndarray::Array2<f32>> {
         let every = (0..tokens.len()).collect();
         let states = score::states(self, &[(source, tokens, every)], None)?;
@@ -261,20 +261,20 @@ impl LocalModel {
         )
     }
 
-    /// Hidden states after the last layer and norm at every place of a row of decoder tokens.
+    /// Hidden states after the last layer and norm at every position of a sequence of decoder tokens.
     ///
     /// # Errors
-    /// Those of [`LocalModel::logits`].
+    /// Same as [`LocalModel::logits`].
     pub fn hidden_states(&self, source: &[u32], tokens: &[u32]) -> Result<Vec<f32>> {
         let every = (0..tokens.len()).collect();
         score::states(self, &[(source, tokens, every)], None)?.into_values()
     }
 
-    /// Continuations of token rows, with nothing decoded and no token ending them: (what the encoder
-    /// reads, what the decoder reads, how many tokens), one stream seed a row.
+    /// Continuations of token sequences, with nothing decoded and no token ending them: (what the encoder reads, what
+    /// the decoder reads, how many tokens), one stream seed per sequence.
     ///
     /// # Errors
-    /// Where a row is too long or the model fails.
+    /// If a sequence is too long or the model fails.
     pub fn continue_tokens(
         &self,
         rows: &[(Vec<u32>, Vec<u32>, usize)],
@@ -294,7 +294,7 @@ impl LocalModel {
         self.run(&work, None, &BTreeSet::new(), choose)
     }
 
-    /// Runs jobs on this call's workers; each part of them is one worker's from beginning to end.
+    /// Runs jobs on this call's workers; each part of the jobs stays with one worker from beginning to end.
     fn run(
         &self,
         work: &[(&Job, Seed)],

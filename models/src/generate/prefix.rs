@@ -1,4 +1,4 @@
-//! What all prompts of a template begin with.
+//! The common beginning of all prompts of a template.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,22 +10,22 @@ use crate::checkpoint::Chat;
 use crate::transformer::encoder::check_tokens;
 use crate::transformer::{Memory, Pass, Prefix, Segment};
 
-/// Prefixes and chat prompts made so far. No lock is held while another thread's work could be waited
-/// for: computing a prefix uses this thread alone.
+/// Prefixes and chat prompts computed so far. No lock is held while waiting for another thread's work: computing a
+/// prefix uses only this thread.
 #[derive(Default)]
 pub(super) struct Prefixes {
     stored: Mutex<HashMap<Prompt, Option<Arc<Prefix>>>>,
     wrapped: Mutex<HashMap<Prompt, Prompt>>,
 }
 
-/// Texts whose prompts have nothing in common but the template's beginning.
+/// Texts whose prompts share only the template's beginning.
 const TEXTS: [&str; 3] = ["the", "Zebra 7", "“Ö"];
 
 impl Prefixes {
     /// The prompt in a chat template.
     ///
     /// # Errors
-    /// Where the template fails.
+    /// If the template fails.
     pub(super) fn wrapped(&self, chat: &Chat, prompt: &Prompt) -> Result<Prompt> {
         let mut wrapped = self.wrapped.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = wrapped.get(prompt) {
@@ -36,11 +36,11 @@ impl Prefixes {
         Ok(new)
     }
 
-    /// The tokens that every filled `prompt` begins with, with their keys and values; `None` where
-    /// there are none or the model reads its prompts as sources.
+    /// The tokens that every filled `prompt` begins with, with their keys and values; `None` if there are none or the
+    /// model reads its prompts as sources.
     ///
     /// # Errors
-    /// Where the model fails.
+    /// If the model fails.
     pub(super) fn of(&self, model: &LocalModel, prompt: &Prompt) -> Result<Option<Arc<Prefix>>> {
         if model.source.is_some() {
             return Ok(None);

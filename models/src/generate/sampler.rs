@@ -9,8 +9,7 @@ use teda_core::{
 pub struct Sampler<M>(pub M);
 
 impl<M: std::ops::Deref<Target: LanguageModel> + Send + Sync> TextGenerator for Sampler<M> {
-    /// Candidate c of a query has the stream `seed.at(c)`, so that it does not depend on how many are
-    /// asked for.
+    /// Candidate c of a query has the stream `seed.at(c)`, so that it does not depend on how many are requested.
     fn complete(
         &self,
         prompt: &Prompt,
@@ -59,7 +58,7 @@ mod tests {
 
     use super::*;
 
-    /// Answers with what it is asked; a text of more than 4 bytes is too long for it.
+    /// Answers with its prompt; a text of more than 4 bytes is too long for it.
     struct Echo;
 
     impl Scorer for Echo {

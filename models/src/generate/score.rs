@@ -1,4 +1,4 @@
-//! What is likely along a given continuation: teacher forcing.
+//! Likelihoods along a given continuation: teacher forcing.
 
 use rayon::prelude::*;
 use teda_core::{Answer, Followed, LogLikelihood, MaxNewTokens, Prompt, Result, Weigh};
@@ -11,27 +11,27 @@ use crate::transformer::attention::Sources;
 use crate::transformer::encoder::check_tokens;
 use crate::transformer::{Memory, Pass, Prefix, Segment};
 
-/// Tokens of one pass, and rows of logits made at once: bounds on what a worker holds.
+/// Tokens per pass, and rows of logits computed at once: these bound a worker's memory.
 const TOKENS: usize = 1024;
 const LOGITS: usize = 64;
 
-/// A continuation to be followed.
+/// A continuation to follow.
 struct Pair {
     source: Vec<u32>,
-    /// What the decoder reads: the prompt, then the continuation up to the last place that is asked for.
+    /// The tokens that the decoder reads: the prompt, then the continuation up to the last position that is needed.
     tokens: Vec<u32>,
     continuation: Vec<u32>,
 }
 
 impl Pair {
-    /// Tokens that are weighed, place by place: the continuation's, then those that end it, where there are any.
+    /// The tokens to weigh, position by position: the continuation's, then those that end it, if any.
     fn targets<'a>(&'a self, ends: &'a [u32]) -> impl Iterator<Item = &'a [u32]> {
         let end = (!ends.is_empty()).then_some(ends);
         self.continuation.chunks(1).chain(end)
     }
 }
 
-/// What `weigh` says of each pair's continuation, summed in double precision, and of one of `ends` behind it.
+/// The results of `weigh` for each pair's continuation, summed in double precision, and for any of `ends` after it.
 pub(super) fn follow(
     model: &LocalModel,
     prompt: &Prompt,
@@ -78,7 +78,7 @@ fn pair(
         Err(reason) => return Ok(Err(reason)),
     };
     let mut tokens = job.prompt;
-    // The last token is read where it is asked what comes behind it.
+    // The last token is read only if what comes after it is needed.
     let read = continuation.len() - usize::from(ends.is_empty() && !continuation.is_empty());
     tokens.extend_from_slice(&continuation[..read]);
     Ok(Ok(Pair {
@@ -88,7 +88,7 @@ fn pair(
     }))
 }
 
-/// Consecutive pairs, as many as a pass takes.
+/// Consecutive pairs, as many as fit into a pass.
 fn batches<'a>(pairs: &'a [&'a Pair]) -> Vec<&'a [&'a Pair]> {
     let mut batches = Vec::new();
     let mut rest = pairs;
@@ -152,10 +152,10 @@ fn walk(
         .collect())
 }
 
-/// A row to read: what the encoder reads, what the decoder reads, and the places asked for in the latter.
+/// A row to read: what the encoder reads, what the decoder reads, and the positions needed in the latter.
 type Row<'a> = (&'a [u32], &'a [u32], Vec<usize>);
 
-/// The decoder's states at the places asked for, `[asked × hidden]`.
+/// The decoder's states at the positions needed, `[asked × hidden]`.
 pub(super) fn states(
     model: &LocalModel,
     rows: &[Row<'_>],
@@ -167,7 +167,7 @@ pub(super) fn states(
     let mut segments = Vec::with_capacity(rows.len());
     for (_, row, asked) in rows {
         check_tokens(row, decoder.vocabulary())?;
-        // What is asked for must be among what is read anew.
+        // The positions needed must be among those that are read anew.
         let shared = shared(prefix, &row[..asked.first().map_or(0, |first| first + 1)]);
         let own = &row[shared..];
         tokens.extend_from_slice(own);

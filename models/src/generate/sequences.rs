@@ -1,4 +1,4 @@
-//! One worker's sequences.
+//! The sequences of one worker.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -10,7 +10,7 @@ use crate::transformer::attention::Sources;
 use crate::transformer::encoder::check_tokens;
 use crate::transformer::{Memory, Pass, Prefix, Segment};
 
-/// New tokens of a pass beyond which no further prompt joins it: a bound on its activations.
+/// New tokens per pass beyond which no further prompt joins it: this bounds its activations.
 const TOKENS: usize = 2048;
 
 /// A worker and its jobs.
@@ -21,18 +21,18 @@ pub(super) struct Worker<'a> {
     memory: Memory,
     /// Keys and values of the sequences' sources.
     sources: Option<Memory>,
-    /// Slots of a sequence, and of its source.
+    /// Slots per sequence, and per source.
     room: (usize, usize),
     sequences: Vec<Option<Running>>,
 }
 
-/// A sequence at work.
+/// An active sequence.
 struct Running {
     job: usize,
     /// Tokens to be read in the next pass.
     next: Vec<u32>,
     shares_prefix: bool,
-    /// Own tokens read so far.
+    /// Tokens of its own read so far.
     past: usize,
     made: Vec<u32>,
     stream: Stream,
@@ -75,7 +75,7 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// The tokens made for every job, in order.
+    /// The tokens generated for every job, in order.
     pub(super) fn run(
         mut self,
         ends: &BTreeSet<u32>,
@@ -117,8 +117,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Gives waiting jobs to free sequences. A job whose prompt another sequence has read takes over its keys
-    /// and values; one whose prompt another sequence is about to read waits for that.
+    /// Gives waiting jobs to free sequences. A job whose prompt another sequence has read takes over its keys and
+    /// values; a job whose prompt another sequence is about to read waits for that.
     fn fill(&mut self, waiting: &mut VecDeque<usize>) -> Result<()> {
         let mut tokens = 0;
         let mut started = Vec::new();
@@ -162,7 +162,7 @@ impl<'a> Worker<'a> {
         self.read_sources(&started)
     }
 
-    /// The jobs at work with the prompt of `job`, by sequence.
+    /// The active jobs with the prompt of `job`, by sequence.
     fn same_prompt(&self, job: usize) -> impl Iterator<Item = (usize, &Running)> {
         let wanted = self.work[job].0;
         let running = self.sequences.iter().enumerate();
@@ -211,7 +211,7 @@ impl<'a> Worker<'a> {
             .store_sources(&encoded, &slots, memory)
     }
 
-    /// Reads every active sequence's next tokens: logits `[sequences × vocabulary]` after them.
+    /// Reads every active sequence's next tokens. Returns the logits `[sequences × vocabulary]` after them.
     fn pass(&mut self, active: &[usize]) -> Result<Vec<f32>> {
         let mut tokens = Vec::new();
         let mut segments = Vec::with_capacity(active.len());
@@ -243,10 +243,10 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Leaves no token to choose that would complete a row of `banned` after what was `made`.
+/// Excludes every token that would complete a sequence in `banned` after what was `made`.
 ///
 /// # Errors
-/// Where that leaves none.
+/// If that excludes every token.
 fn ban(banned: &[Vec<u32>], made: &[u32], logits: &mut [f32]) -> Result<()> {
     let mut any = false;
     for row in banned {
@@ -265,8 +265,7 @@ fn ban(banned: &[Vec<u32>], made: &[u32], logits: &mut [f32]) -> Result<()> {
     Ok(())
 }
 
-/// How many tokens of `prompt` the prefix holds: all of its own, or none. At least one token is left
-/// to be read.
+/// How many tokens of `prompt` the prefix holds: all of the prefix's, or none. At least one token is left to read.
 pub(super) fn shared(prefix: Option<&Prefix>, prompt: &[u32]) -> usize {
     prefix
         .map(|prefix| &prefix.tokens)

@@ -7,21 +7,21 @@ use super::linear::{Block, PANEL, Rows, Start, Target, multiply};
 use super::math::exp;
 use super::normalise::sum;
 
-/// A run of slots: the keys that the queries see are those of all spans, in order. A result does not
-/// depend on how a run is cut into spans.
+/// A run of slots: the keys that the queries see are those of all spans, in order. A result does not depend on how a
+/// run is divided into spans.
 #[derive(Clone, Copy)]
 pub(crate) struct Span<'a> {
     pub(crate) stored: &'a KeysValues,
     /// The first slot; a multiple of 32.
     pub(crate) start: usize,
-    /// How many slots.
+    /// Number of slots.
     pub(crate) count: usize,
 }
 
-/// One row's attention: softmax(Q Kᵀ + bias) V for each head. Query heads share the keys and values
-/// of their group where there are fewer of those.
+/// One row's attention: softmax(Q Kᵀ + bias) V for each head. Query heads share the keys and values of their group if
+/// there are fewer of those.
 ///
-/// The factor 1/√(head width) belongs into the projection of the queries.
+/// The factor 1/√(head width) belongs in the projection of the queries.
 pub(crate) struct Attention<'a> {
     /// `[asked × heads · width]`.
     pub(crate) queries: &'a [f32],
@@ -62,7 +62,7 @@ impl WithSimd for Attention<'_> {
         let (width, group) = (stored.width(), heads / stored.heads());
         let (asked, hidden) = (seen.len(), heads * width);
         let tokens: usize = spans.iter().map(|span| span.count).sum();
-        // A single query's heads of one group are the rows of one product; several queries are, head
+        // A single query's heads of one group are the rows of one product; with several queries, the queries are, head
         // by head.
         let (count, stride, together) = if asked == 1 {
             (group, width, group)
@@ -103,7 +103,7 @@ impl WithSimd for Attention<'_> {
                 }
                 let (from, to) = seen[query];
                 softmax(&mut scores[from..to]);
-                // A weight of 0 adds nothing: what is not seen needs no other care.
+                // A weight of 0 adds nothing: what is not seen needs no other treatment.
                 scores[..from].fill(0.0);
                 scores[to..].fill(0.0);
             }
@@ -170,7 +170,7 @@ mod tests {
         stored
     }
 
-    /// Every mask, bias, group and cut into spans against the definition in double precision.
+    /// Every mask, bias, group and division into spans against the definition in double precision.
     #[test]
     fn equals_the_definition() {
         let (heads, kv_heads) = (4, 2);

@@ -1,17 +1,17 @@
-//! Keys and values of one attention layer, stored as the attention kernel multiplies them.
+//! Keys and values of one attention layer, stored in the layout in which the attention kernel multiplies them.
 
 use super::linear::{Block, PANEL};
 
-/// The first slot at or after `slots` where a row's room may begin: panels are not shared by rows.
+/// The first slot at or after `slots` where a row's room may begin: rows do not share panels.
 pub(crate) fn next_room(slots: usize) -> usize {
     slots.next_multiple_of(PANEL)
 }
 
 /// Room for the keys and values of a number of tokens, the *slots*.
 ///
-/// Keys stand in panels of 32 slots (`[heads][slots / 32][width]` blocks, a slot being a column), values
-/// in panels of 32 columns (`[heads][⌈width / 32⌉][slots]` blocks), so that both products of attention
-/// read them in order and nothing is packed when a token is generated.
+/// Keys are in panels of 32 slots (`[heads][slots / 32][width]` blocks, a slot being a column), values in panels of 32
+/// columns (`[heads][⌈width / 32⌉][slots]` blocks), so that both products of attention read them in order and nothing
+/// is packed when a token is generated.
 pub(crate) struct KeysValues {
     heads: usize,
     width: usize,
@@ -64,7 +64,7 @@ impl KeysValues {
         }
     }
 
-    /// Copies `count` slots from `from` on to those from `to` on; both are multiples of 32.
+    /// Copies `count` slots starting at `from` to those starting at `to`; both are multiples of 32.
     pub(crate) fn copy(&mut self, from: usize, to: usize, count: usize) {
         let chunks = self.width.div_ceil(PANEL);
         let panels = count.div_ceil(PANEL) * self.width;

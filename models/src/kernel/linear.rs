@@ -2,10 +2,10 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Outputs of one panel: two AVX-512 vectors, four AVX2 or eight NEON ones.
+/// Outputs per panel: two AVX-512 vectors, four AVX2 or eight NEON ones.
 pub(crate) const PANEL: usize = 32;
 
-/// One step of the inner dimension of a panel, on a cache line's border.
+/// One step of the inner dimension of a panel, aligned to a cache line.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct Block(pub(crate) [f32; PANEL]);
@@ -66,8 +66,8 @@ impl Linear {
         self.outputs
     }
 
-    /// Adds `scale` times the weights of one output to `row` `[inputs]`: an embedding table that is
-    /// tied to this layer needs no second copy.
+    /// Adds `scale` times the weights of one output to `row` `[inputs]`: an embedding table that is tied to this layer
+    /// needs no second copy.
     pub(crate) fn add_weights(&self, output: usize, scale: f32, row: &mut [f32]) {
         let panel = &self.panels[output / PANEL * self.inputs..][..self.inputs];
         for (x, block) in row.iter_mut().zip(panel) {
@@ -112,7 +112,7 @@ impl WithSimd for Apply<'_> {
             panels,
             bias,
         } = self.layer;
-        // Panel outermost: 32 outputs of weights stay in the first cache while all rows pass.
+        // Panel outermost: the weights of 32 outputs stay in the first-level cache while all rows pass.
         for (p, (panel, bias)) in panels.chunks_exact(*inputs).zip(bias).enumerate() {
             let first = p * PANEL;
             let width = PANEL.min(outputs - first);
@@ -126,12 +126,12 @@ impl WithSimd for Apply<'_> {
     }
 }
 
-/// What a product's sums start from.
+/// The start value of a product's sums.
 #[derive(Clone, Copy)]
 pub(crate) enum Start<'a> {
     /// The same numbers in every row.
     At(&'a Block),
-    /// What the output holds: the sum goes on.
+    /// The content of the output: the sum is continued.
     Output,
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn multiply<S: Simd>(
     start: Start<'_>,
     target: &mut Target<'_>,
 ) {
-    // (vectors a panel, rows a tile, rows a small tile): as many sums as the registers hold.
+    // (vectors per panel, rows per tile, rows per small tile): as many sums as the registers hold.
     match S::F32_LANES {
         16 => tiles::<S, 2, 12, 4>(simd, input, panel, start, target),
         8 => tiles::<S, 4, 3, 1>(simd, input, panel, start, target),
@@ -154,7 +154,7 @@ pub(crate) fn multiply<S: Simd>(
     }
 }
 
-/// Where a product goes: row i is `output[i·stride ..][.. width]`, `width` ≤ 32.
+/// The target of a product: row i is `output[i·stride ..][.. width]`, `width` ≤ 32.
 pub(crate) struct Target<'a> {
     pub(crate) output: &'a mut [f32],
     pub(crate) stride: usize,
@@ -202,8 +202,7 @@ fn tiles<S: Simd, const V: usize, const LARGE: usize, const SMALL: usize>(
     }
 }
 
-/// Rows `row … row + R` of the product; rows beyond the last are computed as copies of the last
-/// and dropped.
+/// Rows `row … row + R` of the product; rows beyond the last are computed as copies of the last and discarded.
 #[inline(always)]
 fn tile<S: Simd, const V: usize, const R: usize>(
     simd: S,

@@ -36,7 +36,7 @@ pub(crate) fn erf(x: f32) -> f32 {
     (1.0 - series * t * exp(-z * z)).copysign(x)
 }
 
-/// Whether all values are finite: no ±∞ and no NaN. Goes through all of them, a vector at a time.
+/// Whether all values are finite: no ±∞ and no NaN. Checks all of them, a vector at a time.
 pub(crate) fn all_finite(values: &[f32]) -> bool {
     const EXPONENT: u32 = 0x7f80_0000;
     let odd = |odd, x: &f32| odd | (x.to_bits() & EXPONENT == EXPONENT);

@@ -2,11 +2,11 @@
 //! general library.
 //!
 //! # Determinism
-//! Every number is defined by one sequence of operations that depends on its own inputs alone: a
-//! product's element is a chain of fused multiply-adds over the inner dimension, in order, and a
-//! sum over a row runs over [`LANES`] fixed partial sums. Fused multiply-add, division and square
-//! root are correctly rounded by IEEE 754. A row's result is therefore the same bits whatever other
-//! rows are in the batch, however many threads run, and on whatever vector width the processor has.
+//! Every number is defined by one sequence of operations that depends only on its own inputs: a product's element is a
+//! chain of fused multiply-adds over the inner dimension, in order, and a sum over a row runs over [`LANES`] fixed
+//! partial sums. Fused multiply-add, division and square root are correctly rounded by IEEE 754. A row's result
+//! therefore has the same bits whatever other rows are in the batch, however many threads run, and for any vector
+//! width of the processor.
 //!
 //! # Speed
 //! The instruction set is chosen at run time by [`pulp`]; everything called inside its `dispatch`

@@ -7,8 +7,8 @@ use super::LANES;
 /// Normalisation over each row of a `[rows × width]` matrix.
 pub(crate) struct Norm {
     pub(crate) weight: Vec<f32>,
-    /// With one: y = (x − mean) / √(variance + ε) · weight + bias, LayerNorm. Without: y =
-    /// x / √(mean of x² + ε) · weight, RMSNorm.
+    /// With a bias: y = (x − mean) / √(variance + ε) · weight + bias, LayerNorm. Without: y = x / √(mean of x² + ε) ·
+    /// weight, RMSNorm.
     pub(crate) bias: Option<Vec<f32>>,
     pub(crate) epsilon: f32,
 }

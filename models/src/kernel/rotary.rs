@@ -2,14 +2,14 @@
 
 use std::sync::OnceLock;
 
-/// Positions that are computed at once.
+/// Positions computed at once.
 const RUN: usize = 1024;
 
-/// Cosines and sines by position: angle(p, i) = p · frequency(i), `[positions × width/2]` each. They are
-/// computed when a row first gets there: few texts reach the last of a million positions.
+/// Cosines and sines by position: angle(p, i) = p · frequency(i), `[positions × width/2]` each. They are computed when
+/// a row first reaches them: few texts reach the last of a million positions.
 pub(crate) struct Rotary {
     frequencies: Vec<f32>,
-    /// Of `RUN` positions each.
+    /// `RUN` positions each.
     runs: Vec<OnceLock<Run>>,
 }
 
@@ -44,8 +44,8 @@ impl Rotary {
         (&run.cosines[place..][..half], &run.sines[place..][..half])
     }
 
-    /// Turns each head's pairs (i, i + width/2) of every row `[rows × heads·width]` by the angles of the
-    /// row's position (Su et al. 2021, in the split-half layout of GPT-NeoX).
+    /// Rotates each head's pairs (i, i + width/2) in every row `[rows × heads·width]` by the angles of the row's
+    /// position (Su et al. 2021, in the split-half layout of GPT-NeoX).
     pub(crate) fn apply(&self, values: &mut [f32], positions: &[usize]) {
         if positions.is_empty() {
             return;

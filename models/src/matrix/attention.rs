@@ -73,7 +73,7 @@ impl Stored {
         }
     }
 
-    /// Copies `count` slots from `from` on to those from `to` on; both are multiples of 32.
+    /// Copies `count` slots starting at `from` to those starting at `to`; both are multiples of 32.
     pub(crate) fn copy(&mut self, from: usize, to: usize, count: usize) -> Result<()> {
         match self {
             Self::Packed(stored) => stored.copy(from, to, count),
@@ -158,7 +158,7 @@ fn packed<'a>(span: &Span<'a>) -> Result<kernel::attention::Span<'a>> {
     }
 }
 
-/// One row in candle's operations: its sequences one after the other, which is plain rather than fast.
+/// One row in candle's operations: its sequences one after the other, which is simple rather than fast.
 fn on_device(queries: &Tensor, heads: usize, row: &Row<'_>) -> Result<Tensor> {
     let mut parts = (Vec::new(), Vec::new());
     let mut stored_heads = heads;
@@ -213,7 +213,7 @@ fn by_head(x: &Tensor, stored_heads: usize, heads: usize) -> candle_core::Result
         .reshape((heads, tokens, width))
 }
 
-/// −∞ where a query does not see a key, `[1 × asked × tokens]`.
+/// −∞ if a query does not see a key, `[1 × asked × tokens]`.
 fn mask(seen: &[(usize, usize)], tokens: usize, device: &Device) -> candle_core::Result<Tensor> {
     let values: Vec<f32> = seen
         .iter()

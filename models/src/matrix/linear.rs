@@ -14,7 +14,7 @@ pub(crate) enum Linear {
 }
 
 impl Linear {
-    /// A layer of `weight` `[outputs × inputs]`, row by row, and `bias` `[outputs]`, 0 without one.
+    /// A layer with `weight` `[outputs × inputs]`, row by row, and `bias` `[outputs]`, 0 if absent.
     pub(crate) fn new(
         backend: &Backend,
         inputs: usize,

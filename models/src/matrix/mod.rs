@@ -1,9 +1,9 @@
-//! What transformers compute on: matrices in main memory, worked on by the crate's own kernels, or
-//! candle tensors on another device.
+//! Matrices for transformers: in main memory, computed by the crate's own kernels, or candle tensors on another
+//! device.
 //!
-//! Every operation has both forms in one file, and tests hold them together: the kernels are fast
-//! and give the same bits in any batch (decision 5), candle's operations run wherever candle does
-//! (cargo features `cuda` and `metal`, experimental: no graphics processor has run them yet).
+//! Every operation has both implementations in one file, and tests compare them: the kernels are fast and give the
+//! same bits in any batch (decision 5), candle's operations run wherever candle does (cargo features `cuda` and
+//! `metal`, experimental: no graphics processor has run them yet).
 
 pub(crate) mod activation;
 pub(crate) mod attention;
@@ -16,7 +16,7 @@ use teda_core::{Error, Result};
 
 use crate::kernel;
 
-/// Where a model computes.
+/// Where a model is computed.
 #[derive(Debug, Clone)]
 pub enum Backend {
     /// The crate's own kernels, on the processor.
@@ -26,7 +26,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// A graphics processor where candle was built for one and finds it, else the kernels.
+    /// A graphics processor if candle was built for one and finds it, otherwise the kernels.
     #[must_use]
     pub fn best() -> Self {
         let device = Device::cuda_if_available(0)
@@ -46,7 +46,7 @@ impl Backend {
         }
     }
 
-    /// The matrix of `columns` columns with these values, row by row.
+    /// The matrix with `columns` columns and these values, row by row.
     pub(crate) fn matrix(&self, values: Vec<f32>, columns: usize) -> Result<Matrix> {
         match self {
             Self::Kernels => Ok(Matrix::Host { values, columns }),
@@ -97,7 +97,7 @@ impl Matrix {
         }
     }
 
-    /// Every value times `factor`.
+    /// Every value multiplied by `factor`.
     pub(crate) fn times(self, factor: f32) -> Result<Self> {
         if factor == 1.0 {
             return Ok(self);
@@ -150,10 +150,10 @@ pub(crate) fn failed(error: candle_core::Error) -> Error {
     Error::failed(format!("the model's device: {error}"))
 }
 
-/// The same values, computed by a model.
+/// Returns `values`, which a model computed, if they are finite.
 ///
 /// # Errors
-/// Where one is not finite: drawing among them would have no meaning.
+/// If one is not finite: drawing from them would be meaningless.
 pub(crate) fn finite(what: &str, values: Vec<f32>) -> Result<Vec<f32>> {
     if kernel::math::all_finite(&values) {
         return Ok(values);
@@ -163,7 +163,7 @@ pub(crate) fn finite(what: &str, values: Vec<f32>) -> Result<Vec<f32>> {
     )))
 }
 
-/// Parts of one model never sit on different devices.
+/// The error for parts of one model on different devices, which never happens.
 pub(crate) fn mixed() -> Error {
     Error::failed("a model's matrices are on different devices")
 }
@@ -180,7 +180,7 @@ pub(crate) mod tests {
             .collect()
     }
 
-    /// The results of `run` on both backends agree.
+    /// Asserts that the results of `run` on both backends agree.
     pub(crate) fn agree(run: impl Fn(&Backend) -> Result<Matrix>) {
         let [ours, candle] = BOTH.map(|backend| run(&backend).unwrap().into_values().unwrap());
         assert_eq!(ours.len(), candle.len());

@@ -18,7 +18,7 @@ impl Norm {
         })
     }
 
-    /// Normalises every row, or every head of each row where the norm is as wide as a head.
+    /// Normalises every row, or every head of each row if the norm is as wide as a head.
     pub(crate) fn apply(&self, x: Matrix) -> Result<Matrix> {
         match x {
             Matrix::Host {

@@ -6,7 +6,7 @@ use teda_core::Result;
 use super::{Matrix, failed, tensor};
 use crate::kernel;
 
-/// Turns each head by its row's position.
+/// Rotates each head by its row's position.
 pub(crate) struct Rotary {
     table: kernel::rotary::Rotary,
     half: usize,
@@ -21,7 +21,7 @@ impl Rotary {
         }
     }
 
-    /// `x` `[rows × heads·width]` with row i turned by `positions[i]`.
+    /// `x` `[rows × heads·width]` with row i rotated by `positions[i]`.
     pub(crate) fn apply(&self, x: Matrix, positions: &[usize]) -> Result<Matrix> {
         match x {
             Matrix::Host {

@@ -13,8 +13,8 @@ use crate::matrix::linear::Linear;
 use crate::matrix::norm::Norm;
 use crate::matrix::rotary::Rotary;
 
-/// The four projections of multi-head attention. The scores' scale is a factor of the query's
-/// weights (of its norm's, where it has one).
+/// The four projections of multi-head attention. The scores' scale is a factor of the query's weights (or of its
+/// norm's weights, if it has a norm).
 pub(crate) struct Projections {
     pub(crate) heads: usize,
     pub(crate) query: Linear,
@@ -26,11 +26,11 @@ pub(crate) struct Projections {
 /// Which keys a query sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mask {
-    /// All of its row.
+    /// All keys of its row.
     All,
     /// Its own and those before it.
     Causal,
-    /// Its own and those before it, this many in all.
+    /// Its own and those before it, this many in total.
     Window(usize),
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct SelfAttention {
 }
 
 impl SelfAttention {
-    /// Stores the keys and values of the new tokens `x` and attends from those `asked`, or from all.
+    /// Stores the keys and values of the new tokens `x` and attends from those in `asked`, or from all.
     pub(crate) fn apply(
         &self,
         x: &Matrix,
@@ -105,7 +105,7 @@ impl SelfAttention {
         }
     }
 
-    /// The parts of the attention, for queries at `positions`, of the tokens asked for or of all.
+    /// The rows of the attention for the requested tokens or for all, with queries at `positions`.
     fn rows<'a>(
         &self,
         mut positions: &[usize],
@@ -149,7 +149,7 @@ impl SelfAttention {
     }
 }
 
-/// The sources that a pass attends to: their keys and values, and by segment where they stand.
+/// The sources that a pass attends to: their keys and values, and where they are for each segment.
 pub(crate) struct Sources<'a> {
     pub(crate) memory: &'a Memory,
     /// First slot and number of tokens.

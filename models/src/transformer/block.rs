@@ -10,12 +10,12 @@ use crate::matrix::activation::Activation;
 use crate::matrix::linear::Linear;
 use crate::matrix::norm::Norm;
 
-/// A residual sublayer: x ← last(x + after(f(before(x)))), each norm where the architecture has it.
+/// A residual sublayer: x ← last(x + after(f(before(x)))), with each norm that the architecture has.
 pub(crate) struct Sublayer<F> {
     /// Pre-norm.
     pub(crate) before: Option<Norm>,
     pub(crate) inner: F,
-    /// Norm of the sublayer's output, as Gemma 3 has.
+    /// Norm of the sublayer's output, as in Gemma 3.
     pub(crate) after: Option<Norm>,
     /// Post-norm, over the sum.
     pub(crate) last: Option<Norm>,
@@ -37,7 +37,7 @@ fn normalised(norm: Option<&Norm>, x: Matrix) -> Result<Matrix> {
 
 /// The feed-forward network.
 pub(crate) struct Feed {
-    /// To the wide layer; to gate and wide layer side by side where `gated`.
+    /// To the wide layer; to gate and wide layer side by side if `gated`.
     pub(crate) up: Linear,
     pub(crate) activation: Activation,
     pub(crate) gated: bool,
@@ -98,7 +98,7 @@ impl Block {
     }
 }
 
-/// The normalised copy of `x`, where there is a norm.
+/// The normalised copy of `x`, if there is a norm.
 fn with_copy(norm: Option<&Norm>, x: &Matrix) -> Result<Option<Matrix>> {
     norm.map(|norm| norm.apply(x.copy()?)).transpose()
 }
@@ -111,7 +111,7 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    /// The output at the tokens that the pass asks for, `[asked × hidden]`.
+    /// The output at the tokens that the pass requests, `[asked × hidden]`.
     pub(crate) fn run(
         &self,
         mut x: Matrix,
@@ -127,7 +127,7 @@ impl Stack {
         normalised(self.last.as_ref(), x)
     }
 
-    /// Stores what every layer's cross-attention needs of encoded sources.
+    /// Stores what every layer's cross-attention needs from encoded sources.
     pub(crate) fn store_sources(
         &self,
         encoded: &Matrix,

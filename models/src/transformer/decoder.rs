@@ -1,4 +1,4 @@
-//! A decoder with a language-model head, and an encoder before it where it has sources.
+//! A decoder with a language-model head, and with an encoder before it if it has sources.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ pub(crate) struct Decoder {
     pub(crate) embeddings: Embeddings,
     pub(crate) stack: Stack,
     pub(crate) head: Arc<Linear>,
-    /// Multiplies the states before the head.
+    /// Multiplied with the states before the head.
     pub(crate) head_scale: f32,
     pub(crate) shape: Shape,
-    /// The most tokens that a row may have.
+    /// Most tokens that a row may have.
     pub(crate) longest: usize,
 }
 
-/// Where a model with sources reads them.
+/// The part of a model that reads sources.
 pub(crate) struct SourceSide {
     pub(crate) encoder: Encoder,
     /// The token that every continuation begins with.
@@ -36,7 +36,7 @@ impl Decoder {
         self.head.outputs()
     }
 
-    /// The states at the tokens asked for, `[asked × hidden]`, ready for the head.
+    /// The states at the requested tokens, `[asked × hidden]`, ready for the head.
     pub(crate) fn states(
         &self,
         tokens: &[u32],
@@ -51,7 +51,7 @@ impl Decoder {
     /// Logits `[rows × vocabulary]` of states.
     ///
     /// # Errors
-    /// Where one is not finite.
+    /// If one is not finite.
     pub(crate) fn logits(&self, states: Matrix) -> Result<Vec<f32>> {
         let states = states.times(self.head_scale)?;
         finite("logits", self.head.apply(&states)?.into_values()?)

@@ -16,7 +16,7 @@ pub(crate) enum Words {
     Tied(Arc<Linear>),
 }
 
-/// scale · word + position, normalised where the architecture does.
+/// scale · word + position, normalised if the architecture does so.
 pub(crate) struct Embeddings {
     pub(crate) backend: Backend,
     pub(crate) words: Words,

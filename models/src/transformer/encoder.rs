@@ -1,4 +1,4 @@
-//! A bidirectional encoder over rows that stand alone.
+//! A bidirectional encoder over independent rows.
 
 use teda_core::{Error, Result};
 
@@ -13,17 +13,16 @@ pub(crate) struct Encoder {
     pub(crate) stack: Stack,
     pub(crate) shape: Shape,
     pub(crate) vocabulary: usize,
-    /// The most tokens that a row may have.
+    /// Most tokens that a row may have.
     pub(crate) longest: usize,
 }
 
 impl Encoder {
-    /// The last layer's states at the tokens asked for, `[asked × hidden]`: those of the first row,
-    /// then of the second, and so on.
+    /// The last layer's states at the requested tokens, `[asked × hidden]`: those of the first row, then of the
+    /// second, and so on.
     ///
     /// # Errors
-    /// Where a row is empty or too long, a token is outside the vocabulary, or a place asked for is
-    /// outside its row.
+    /// If a row is empty or too long, a token is outside the vocabulary, or a requested position is outside its row.
     pub(crate) fn run(&self, rows: Vec<(&[u32], Vec<usize>)>) -> Result<Matrix> {
         let mut tokens = Vec::new();
         for (index, (row, asked)) in rows.iter().enumerate() {
@@ -57,7 +56,7 @@ impl Encoder {
 }
 
 /// # Errors
-/// Where a token is outside the vocabulary.
+/// If a token is outside the vocabulary.
 pub(crate) fn check_tokens(tokens: &[u32], vocabulary: usize) -> Result<()> {
     match tokens.iter().find(|token| **token as usize >= vocabulary) {
         Some(token) => Err(Error::failed(format!(

@@ -1,4 +1,4 @@
-//! An encoder with a head that names the token at a position.
+//! An encoder with a head that predicts the token at a position.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::matrix::norm::Norm;
 /// A masked language model's transformer.
 pub(crate) struct Masked {
     pub(crate) encoder: Encoder,
-    /// The token that only fills rows up.
+    /// The token used only to fill up rows.
     pub(crate) pad: u32,
     pub(crate) head: Head,
 }
@@ -24,15 +24,15 @@ pub(crate) struct Head {
     pub(crate) dense: Linear,
     pub(crate) norm: Norm,
     pub(crate) decoder: Arc<Linear>,
-    /// The decoder's bias over the whole vocabulary, from which a restricted one is cut.
+    /// The decoder's bias over the whole vocabulary, from which a restricted one is taken.
     pub(crate) bias: Vec<f32>,
 }
 
 impl Masked {
-    /// The same with a decoder for `tokens` alone.
+    /// The same model with a decoder for only `tokens`.
     ///
     /// # Errors
-    /// Where a token is outside the vocabulary.
+    /// If a token is outside the vocabulary.
     pub(crate) fn restricted_to(mut self, tokens: &[u32]) -> Result<Self> {
         check_tokens(tokens, self.encoder.vocabulary)?;
         let bias = tokens.iter().map(|t| self.head.bias[*t as usize]).collect();
@@ -55,7 +55,7 @@ impl Head {
     /// The logits of states after the last layer.
     pub(crate) fn logits(&self, states: &Matrix) -> Result<Matrix> {
         let dense = self.dense.apply(states)?;
-        // RoBERTa's head has gelu whatever the layers' activation is.
+        // RoBERTa's head uses gelu whatever the layers' activation is.
         let dense = self.norm.apply(Activation::Gelu.of(dense)?)?;
         self.decoder.apply(&dense)
     }

@@ -11,7 +11,7 @@ pub(crate) struct Memory {
     layers: Vec<Stored>,
 }
 
-/// What a layer stores of a token.
+/// What a layer stores per token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) layers: usize,
@@ -40,7 +40,7 @@ impl Memory {
         Self::new(backend, Shape { layers: 1, ..shape }, slots)
     }
 
-    /// Copies `count` slots of every layer from `from` on to those from `to` on; both are multiples of 32.
+    /// Copies `count` slots of every layer starting at `from` to those starting at `to`; both are multiples of 32.
     pub(crate) fn copy(&mut self, from: usize, to: usize, count: usize) -> Result<()> {
         self.layers
             .iter_mut()
@@ -57,7 +57,7 @@ impl Memory {
     }
 }
 
-/// The start that many rows share, computed and stored once.
+/// A common beginning of many rows, computed and stored once.
 pub(crate) struct Prefix {
     pub(crate) tokens: Vec<u32>,
     pub(crate) memory: Memory,

@@ -1,6 +1,6 @@
-//! The transformer, once for all architectures: what differs between them (norms before or after,
-//! gates, rotary or relative positions, grouped heads, windows, cross-attention) is a field of the
-//! parts here, set by the files in [`crate::architecture`].
+//! The transformer, shared by all architectures: the differences between them (norms before or after, gates, rotary or
+//! relative positions, grouped heads, windows, cross-attention) are fields of the parts here, set by the files in
+//! [`crate::architecture`].
 //!
 //! # How it runs
 //! A pass is ragged: the tokens of all its rows form one `[tokens × hidden]` matrix without padding,

@@ -6,15 +6,15 @@ use crate::kernel::keys_values::next_room;
 /// One row's new tokens.
 #[derive(Clone)]
 pub(crate) struct Segment<'a> {
-    /// How many.
+    /// Number of new tokens.
     pub(crate) tokens: usize,
-    /// What stands before everything of the row's own.
+    /// What comes before everything of the row's own.
     pub(crate) prefix: Option<&'a Prefix>,
-    /// The row's own tokens of earlier passes.
+    /// Number of the row's own tokens in earlier passes.
     pub(crate) past: usize,
     /// The first slot of the row's room, a multiple of 32.
     pub(crate) region: usize,
-    /// The new tokens whose output is asked for, ascending.
+    /// The new tokens whose output is requested, ascending.
     pub(crate) asked: Vec<usize>,
 }
 
@@ -25,14 +25,14 @@ impl Segment<'_> {
     }
 }
 
-/// The segments of a pass, with what all layers need of them.
+/// The segments of a pass, with everything that all layers need to know about them.
 pub(crate) struct Pass<'a> {
     pub(crate) segments: Vec<Segment<'a>>,
-    /// By new token, where its key and value go.
+    /// For each new token, where its key and value go.
     pub(crate) slots: Vec<usize>,
-    /// By new token, its place in its row.
+    /// For each new token, its position in its row.
     pub(crate) positions: Vec<usize>,
-    /// The new tokens whose output is asked for, over all segments.
+    /// The new tokens whose output is requested, over all segments.
     pub(crate) asked: Vec<usize>,
 }
 
@@ -57,8 +57,8 @@ impl<'a> Pass<'a> {
         pass
     }
 
-    /// Segments of rows that stand alone, one after the other in room for all, and the slots that
-    /// they take together.
+    /// Segments of independent rows, one after the other in room for all, and the total number of slots that they
+    /// take.
     pub(crate) fn alone(rows: impl IntoIterator<Item = (usize, Vec<usize>)>) -> (Self, usize) {
         let mut region = 0;
         let mut segments = Vec::new();

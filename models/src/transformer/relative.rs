@@ -1,11 +1,11 @@
-//! Relative position biases in buckets (Raffel et al. 2020; MPNet takes them over).
+//! Relative position biases in buckets (Raffel et al. 2020; MPNet adopts them).
 
 /// A number added to the score of a query and a key, by head and by the bucket of their distance.
 pub(crate) struct RelativeBias {
     /// `[buckets × heads]`.
     table: Vec<f32>,
     heads: usize,
-    /// Whether keys after the query have buckets of their own.
+    /// Whether keys after the query have separate buckets.
     both_ways: bool,
     farthest: usize,
 }
@@ -34,7 +34,7 @@ impl RelativeBias {
         scores
     }
 
-    /// Exact for near keys, logarithmic up to the farthest distance, one bucket beyond.
+    /// Exact for near keys, logarithmic up to the farthest distance, with one bucket beyond.
     fn bucket(&self, query: usize, key: usize) -> usize {
         let mut buckets = self.table.len() / self.heads;
         let mut first = 0;

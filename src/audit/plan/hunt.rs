@@ -1,17 +1,16 @@
 //! The hunt for the worst pair: which of many candidate sets shows most.
 //!
 //! # Definition
-//! Of T trials the first ⌊T/3⌋, at most 50,000, spread over N different sets, drawn as the candidates of any
-//! trial are. They come in ⌈log₂ N⌉ rounds of as many trials each, in which the sets that are left take turns; after a
-//! round, the half of them stays in whose trials so far the attack was right most often, of equal ones those where
-//! it was surer when it was right (successive halving), and
-//! after the last round one. All further trials are of that set, and they alone are counted. An attack that learns
-//! is fitted anew after each round on all trials so far, and right where a model is that was fitted without the
-//! trial.
+//! Of T trials, the first ⌊T/3⌋, at most 50,000, are spread over N different sets, drawn as the candidates of any
+//! trial are. They come in ⌈log₂ N⌉ rounds of equal length, in which the remaining sets take turns. After a round, the
+//! half of the sets stays for which the attack has been right most often so far; ties go to the sets for which it was
+//! surer when it was right (successive halving). After the last round one set is left. All further trials use that
+//! set, and only they are counted. An attack that learns is refitted after each round on all trials so far; for a
+//! trial it counts as right if a model that was fitted without that trial is right.
 //!
 //! # Guarantee
-//! The counted trials are fresh: given the set, which depends on earlier trials alone, they are trials like any
-//! other, so the bound holds between its texts, whatever was chosen and how.
+//! The counted trials are fresh: given the set, which depends on earlier trials only, they are like any other trials,
+//! so the bound holds for its texts, whatever was chosen and how.
 //!
 //! # Source
 //! Karnin, Koren & Somekh (2013), "Almost optimal exploration in multi-armed bandits": sequential halving.
@@ -27,8 +26,8 @@ use teda_results::Row;
 use crate::audit::counting::foreign;
 use crate::audit::pairs::rounds;
 
-/// Draws for each set that is wanted, at most: enough for all of N possible sets where each comes up about as often
-/// (they take N ln N draws), unless N is beyond e^20.
+/// Most draws per set wanted: enough for all of N possible sets if each is about equally likely (which takes N ln N
+/// draws), unless N is beyond e^20.
 const DRAWS: usize = 20;
 
 /// The hunt of one series.
@@ -36,7 +35,7 @@ pub struct Hunt {
     k: usize,
     /// Text numbers, `[sets × k]`, no set twice.
     sets: Vec<usize>,
-    /// The number of each.
+    /// The index of each set.
     numbers: BTreeMap<Vec<u32>, usize>,
     /// Trials that explore.
     trials: u64,
@@ -45,17 +44,17 @@ pub struct Hunt {
 
 #[derive(Default)]
 struct Progress {
-    /// The sets that were left in each round, the last one's winner at the end.
+    /// The sets left in each round, with the winner at the end.
     left: Vec<Vec<usize>>,
     /// Exploring rows, in order.
     rows: Vec<Row>,
 }
 
 impl Hunt {
-    /// Before the first round. `draw` draws a candidate set with each of some seeds.
+    /// The state before the first round. `draw` draws one candidate set per seed.
     ///
-    /// Sets that are drawn again do not count, so there are fewer than `sets` only where that many draws in
-    /// `DRAWS` · `sets` do not differ: of 50 possible sets, 50 draws would find 32.
+    /// Repeated sets do not count, so there are fewer than `sets` only if `DRAWS` · `sets` draws yield fewer different
+    /// ones: of 50 possible sets, 50 draws would find 32.
     #[must_use]
     pub fn new(
         k: usize,
@@ -109,7 +108,7 @@ impl Hunt {
     /// The candidates of a trial, whose round must have begun.
     ///
     /// # Panics
-    /// If it has not.
+    /// If the round has not begun.
     #[must_use]
     pub fn candidates(&self, trial: u64) -> &[usize] {
         let progress = self.progress.read().expect("no thread panics holding it");
@@ -124,10 +123,10 @@ impl Hunt {
         &self.sets[set * self.k..][..self.k]
     }
 
-    /// Takes the next exploring row; others are no concern of it.
+    /// Takes the next exploring row; ignores other rows.
     ///
     /// # Panics
-    /// If a thread panicked while it held the hunt.
+    /// If a thread panicked while holding the hunt.
     pub fn observe(&self, row: &Row) {
         if row.trial < self.trials {
             let mut progress = self.progress.write().expect("no thread panics holding it");
@@ -135,10 +134,10 @@ impl Hunt {
         }
     }
 
-    /// The rows up to the end of a round that has not ended yet, all of which were observed; none where it has.
+    /// The rows up to the end of a round that has not ended yet, all of which were observed; `None` if it has ended.
     ///
     /// # Panics
-    /// If a thread panicked while it held the hunt.
+    /// If a thread panicked while holding the hunt.
     #[must_use]
     pub fn seen(&self, round: usize) -> Option<Vec<Row>> {
         let progress = self.progress.read().expect("no thread panics holding it");
@@ -150,13 +149,13 @@ impl Hunt {
         Some(seen.cloned().collect())
     }
 
-    /// Ends a round: half of the sets stay, by the guesses in `judged`, the rows of [`Self::seen`].
+    /// Ends a round: half of the sets stay, ranked by the guesses in `judged`, the rows of [`Self::seen`].
     ///
     /// # Errors
-    /// Failed, for rows of no set of the hunt.
+    /// Failed, for rows that belong to no set of the hunt.
     ///
     /// # Panics
-    /// If a thread panicked while it held the hunt.
+    /// If a thread panicked while holding the hunt.
     pub fn end(&self, round: usize, judged: &[Row]) -> Result<()> {
         let mut progress = self.progress.write().expect("no thread panics holding it");
         let mut shown: BTreeMap<usize, Shown> = BTreeMap::new();
@@ -167,7 +166,7 @@ impl Hunt {
             shown.entry(set).or_default().add(row);
         }
         let mut left = progress.left[round].clone();
-        // A stable sort: of equal ones the first stays.
+        // A stable sort: among ties the first stays.
         left.sort_by(|a, b| {
             let of = |set: &usize| shown.get(set).copied().unwrap_or_default();
             of(b).compare(of(a))
@@ -187,11 +186,11 @@ impl Hunt {
 struct Shown {
     hits: u64,
     trials: u64,
-    /// Σ of the margins of right guesses less those of wrong ones.
+    /// Σ of the margins of right guesses minus those of wrong ones.
     margins: f64,
 }
 
-/// No margin counts for more, so that sums stay finite.
+/// Margins are capped at this, so that sums stay finite.
 const LARGEST_MARGIN: f64 = 1e9;
 
 impl Shown {
@@ -202,7 +201,7 @@ impl Shown {
         self.margins += if row.hit { margin } else { -margin };
     }
 
-    /// By the share of right guesses, as exact fractions, and where these are equal by how sure they were.
+    /// Compares the shares of right guesses, as exact fractions; ties are broken by how sure the guesses were.
     fn compare(self, other: Self) -> Ordering {
         let share = |a: Self, b: Self| u128::from(a.hits) * u128::from(b.trials.max(1));
         let by_share = share(self, other).cmp(&share(other, self));
@@ -215,7 +214,7 @@ impl Shown {
 mod tests {
     use super::*;
 
-    /// A hunt among pairs (0, 1), (2, 3), … of which each is right as often as `rates` says.
+    /// A hunt among pairs (0, 1), (2, 3), … each of which is right as often as `rates` says.
     fn hunted(rates: &[f64], trials: u64, seed: u64) -> Vec<usize> {
         let root = Seed::root(seed);
         let draw = |seeds: &[Seed]| (0..2 * seeds.len()).collect();

@@ -1,19 +1,18 @@
-//! Recorded releases, laid out in trials.
+//! Arranges recorded releases in trials.
 //!
 //! # Definition
-//! The rows of one ε are releases of M sources, n_s of source s. A trial has k sources and of each a release that
-//! no other trial has; the secret is uniform among the k, and the adversary is shown its release. Trial after trial
-//! takes the k sources of which most releases are left, chance deciding between equals and which release is
-//! taken; then the trials are put in random order. That makes as many as there can be, the greatest T with
-//! Σ_s min(n_s, T) ≥ kT.
+//! The rows of one ε are releases of M sources, n_s of source s. A trial has k sources and, for each, a release that
+//! no other trial has; the secret is uniform among the k, and the adversary is shown its release. Each trial takes the
+//! k sources with the most releases left, with ties between sources and the choice of release made at random; then the
+//! trials are put in random order. That makes as many trials as possible: the greatest T with Σ_s min(n_s, T) ≥ kT.
 //!
 //! # Guarantee
-//! Who is in a set, and which releases stand for them, depends on no release's text; the secret is independent of
-//! both. So every trial is one of an ordinary audit, and trials are independent if the releases are. Only one
-//! release of k is shown: the others are the price of a secret that is uniform given all else.
+//! Which sources are in a set, and which releases represent them, does not depend on any release's text; the secret is
+//! independent of both. So every trial is like one of an ordinary audit, and trials are independent if the releases
+//! are. Only one of k releases is shown: the others are the price of a secret that is uniform given everything else.
 //!
-//! Whether the releases were drawn independently, nobody can see in a file. What can be seen is said: how many there
-//! are, that each is used once, and how many rows repeat another one's source and release.
+//! A file cannot show whether its releases were drawn independently. What can be seen is reported: how many there are,
+//! that each is used once, and how many rows repeat another row's source and release.
 
 use std::collections::{BinaryHeap, HashSet};
 use std::sync::Arc;
@@ -21,7 +20,7 @@ use std::sync::Arc;
 use teda_core::{Release, Seed};
 use teda_datasets::RecordedRelease;
 
-/// The releases of one ε, laid out in trials.
+/// The releases of one ε, arranged in trials.
 pub struct Layout {
     rows: Arc<[RecordedRelease]>,
     k: usize,
@@ -37,7 +36,7 @@ impl Layout {
         &self.texts[number as usize * self.k..][..self.k]
     }
 
-    /// What was released for a candidate of trial `number`.
+    /// The release for a candidate of trial `number`.
     pub fn release(&self, number: u64, secret: usize) -> Release {
         let row = self.places[number as usize * self.k + secret];
         Release::of(&self.rows[row].release[..])
@@ -52,7 +51,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// How many rows there are.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.sources.iter().map(|(_, rows)| rows.len()).sum()
     }
@@ -63,7 +62,7 @@ impl Group {
             let used = |(_, rows): &(_, Vec<usize>)| rows.len().min(trials);
             self.sources.iter().map(used).sum::<usize>() >= k * trials
         };
-        // It holds at 0 and, the left side being concave in T, up to the greatest and no further.
+        // It holds at 0 and, since the left side is concave in T, up to the greatest such T and no further.
         let (mut most, mut too_many) = (0, self.rows() / k + 1);
         while too_many - most > 1 {
             let middle = most.midpoint(too_many);
@@ -76,7 +75,7 @@ impl Group {
         most as u64
     }
 
-    /// What there is to say of rows that are the same.
+    /// A note on identical rows, if any.
     pub fn said(&self, rows: &[RecordedRelease]) -> String {
         let repeated = |(_, of): &(_, Vec<usize>)| {
             let distinct: HashSet<&str> = of.iter().map(|row| &rows[*row].release[..]).collect();
@@ -90,7 +89,7 @@ impl Group {
         }
     }
 
-    /// All trials of k candidates, with the coins of `seed`.
+    /// All trials of k candidates, using the coins of `seed`.
     pub fn layout(&self, rows: &Arc<[RecordedRelease]>, k: usize, seed: Seed) -> Layout {
         let mut coins = seed.stream();
         let mut left: Vec<Vec<usize>> = self.sources.iter().map(|(_, rows)| rows.clone()).collect();
@@ -174,7 +173,7 @@ mod tests {
         }
     }
 
-    /// Pairs of equally frequent sources are not a fixed few.
+    /// Pairs of equally frequent sources vary between trials.
     #[test]
     fn all_pairs_come_up() {
         let (group, rows) = group(&[200; 6]);

@@ -1,9 +1,9 @@
-//! Which attacks judge the trials of a series, where the user leaves that open.
+//! Which attacks judge the trials of a series, if the user leaves that open.
 //!
 //! # Definition
-//! `auto` is `learned` and `embedding`, and `likelihood-ratio` where the mechanism knows exactly how likely
-//! its releases are. `learned` is left out, with a note, where it cannot be had: of trials that are too few, of a
-//! series that stops by what it sees or keeps no rows, and for estimators that read likelihoods.
+//! `auto` is `learned` and `embedding`, plus `likelihood-ratio` if the mechanism knows exactly how likely its releases
+//! are. `learned` is left out, with a note, where it cannot run: with too few trials, in a series that stops by what
+//! it sees or keeps no rows, and with estimators that read likelihoods.
 
 use teda_attacks::Choice;
 use teda_core::{Likelihood, Mechanism, Result};
@@ -22,7 +22,7 @@ const LIKELIHOOD_RATIO: &str = "likelihood-ratio";
 pub struct Lineup {
     /// In the order of their cells.
     pub attacks: Vec<Choice>,
-    /// Why one that belongs there is not, where it is not.
+    /// Why a default attack was left out, if one was.
     pub note: Option<String>,
 }
 
@@ -30,7 +30,7 @@ impl Lineup {
     /// The attacks on `mechanism`, which comes from `source`.
     ///
     /// # Errors
-    /// Usage, for an attack that is asked for and cannot judge these trials.
+    /// Usage, for an attack that was asked for and cannot judge these trials.
     pub fn new(config: &Config, source: &Source, mechanism: &dyn Mechanism) -> Result<Self> {
         if let Attacks::Named(attacks) = &config.attacks {
             for attack in attacks {
@@ -51,11 +51,11 @@ impl Lineup {
             Err(reason) => Some(format!("without '{LEARNED}': {reason}")),
         };
         if config.pairs != Pairs::Drawn && !attacks.is_empty() {
-            // A hunt is one attack's.
+            // A hunt works for one attack.
             return Ok(Self { attacks, note });
         }
         attacks.push(Choice::parse(EMBEDDING)?);
-        // A program cannot be asked whether it knows likelihoods, only for one.
+        // A program does not tell whether it knows likelihoods; it can only be asked for one.
         let exact = mechanism.likelihood().is_some_and(Likelihood::is_exact);
         let hunts = config.pairs != Pairs::Drawn;
         if exact && !source.is_external() && !is_plain(config) && !hunts {
@@ -64,15 +64,14 @@ impl Lineup {
         Ok(Self { attacks, note })
     }
 
-    /// Whether an attack of these needs to know how likely releases are.
+    /// Whether one of these attacks needs to know how likely releases are.
     #[must_use]
     pub fn needs_likelihoods(&self) -> bool {
         self.attacks.iter().any(|attack| attack.needs_likelihoods())
     }
 }
 
-/// Whether the audit is of the kind that has the one plain attack by default: it stops by what it sees, or keeps
-/// no rows.
+/// Whether the audit has the single plain attack by default: it stops by what it sees, or keeps no rows.
 fn is_plain(config: &Config) -> bool {
     config.until != Until::Trials || config.keep == Keep::Counts
 }

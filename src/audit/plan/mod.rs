@@ -31,22 +31,22 @@ use crate::audit::series::{Series, Sets, given};
 use crate::audit::source::Source;
 use crate::models::{Models, Programs};
 
-/// Everything that a run computes, in order: the cells are the series' attacks, series after series.
+/// Everything that a run computes, in order: the cells are the series' attacks, series by series.
 pub struct Plan {
     /// Data sets.
     pub corpora: Vec<Corpus>,
     /// Series in the order in which they run.
     pub series: Vec<Series>,
-    /// What else the user should know, one line each.
+    /// Further notes for the user, one line each.
     pub notes: Vec<String>,
 }
 
 impl Plan {
-    /// Builds every mechanism of the grid and checks that every candidate set can be drawn, so that
-    /// a wrong combination fails before the first trial.
+    /// Builds every mechanism of the grid and checks that every candidate set can be drawn, so that an invalid
+    /// combination fails before the first trial.
     ///
     /// # Errors
-    /// Usage, from a mechanism's construction or an impossible k.
+    /// Usage, from the construction of a mechanism, or for an impossible k.
     pub fn new(config: &Config, datasets: Vec<Corpus>, models: &Models) -> Result<Self> {
         let stages = Stages::new(config, datasets, models)?;
         let mut series = Vec::new();
@@ -65,7 +65,7 @@ impl Plan {
                         notes.extend(note.filter(|note| !notes.contains(note)));
                     }
                 }
-                // No ε changes what a model has room for.
+                // A model's window does not depend on ε.
                 if let Some(first) = series.get(first_of_all) {
                     notes.extend(too_long(config, first, &stages.corpora[first.corpus])?);
                 }
@@ -81,7 +81,7 @@ impl Plan {
         })
     }
 
-    /// The cells of a series, one an attack.
+    /// The cells of a series, one per attack.
     #[must_use]
     pub fn cells_of(&self, series: usize) -> Range<usize> {
         let cells = |series: &[Series]| series.iter().map(|s| s.attacks.len()).sum::<usize>();
@@ -89,7 +89,7 @@ impl Plan {
         first..first + self.series[series].attacks.len()
     }
 
-    /// Shows a row to the hunt of its series, where there is one.
+    /// Shows a row to the hunt of its series, if it has one.
     pub fn observe(&self, row: &Row) {
         let mut first = 0;
         for series in &self.series {
@@ -110,8 +110,8 @@ impl Plan {
     }
 }
 
-/// The corpora that trials run on: the data sets themselves, or for one-token neighbours the sets that
-/// were derived from each for every k and λ.
+/// The corpora that trials run on: the data sets themselves, or for one-token neighbours the sets derived from each
+/// for every k and λ.
 struct Stages {
     corpora: Vec<Corpus>,
     /// Corpora of one data set.
@@ -159,7 +159,7 @@ impl Stages {
         (0..self.corpora.len() / each).map(move |dataset| dataset * each..(dataset + 1) * each)
     }
 
-    /// Every k and λ, with the place of its corpus among those of a data set.
+    /// Every k and λ, with the index of its corpus among those of a data set.
     fn settings(&self, config: &Config) -> Vec<(usize, f64, usize)> {
         let pairs = config
             .ks
@@ -181,7 +181,7 @@ struct Build<'a> {
     index: usize,
     source: &'a Source,
     programs: Programs,
-    /// The texts' lengths in the mechanism's units: no ε changes them, so they are counted once.
+    /// The texts' lengths in the mechanism's units: independent of ε, so counted once.
     lengths: OnceCell<Option<Lengths>>,
 }
 
@@ -228,7 +228,7 @@ impl<'a> Build<'a> {
         }))
     }
 
-    /// The series, and what the user should know of it.
+    /// The series, and notes for the user.
     fn series(
         &self,
         epsilon: Option<f64>,
@@ -249,8 +249,8 @@ impl<'a> Build<'a> {
         let lengths = *self.lengths.get_or_init(count);
         let neighbours = self.config.neighbours;
         let claim = between(self.config, &*mechanism, lengths);
-        // The path says what is drawn and nothing about the rest of the grid, so that a cell's
-        // numbers do not change when another cell is added.
+        // The path names what is drawn and nothing else of the grid, so that a cell's numbers do not change when
+        // another cell is added.
         let values: Vec<String> = self
             .settings
             .changed()
@@ -263,7 +263,7 @@ impl<'a> Build<'a> {
             .named(&epsilon.map_or(String::new(), |e| e.to_string()))
             .named(neighbours.name())
             .named(&format!("k={k},lambda={lambda}"));
-        // Where a trial is a few draws, opening their generators would be most of it.
+        // Where a trial is only a few draws, opening their generators would take most of its time.
         let seed = match mechanism.categorical() {
             Some(_) => seed.pooled(),
             None => seed,
@@ -295,10 +295,10 @@ pub fn between(
     mechanism.guarantee()?.between(config.neighbours, lengths)
 }
 
-/// Whether trials must hold how likely their releases are under the mechanism.
+/// Whether trials must record how likely their releases are under the mechanism.
 ///
 /// # Errors
-/// Usage, where the mechanism cannot say what the attacks or the estimator need, with what to take instead.
+/// Usage, if the mechanism does not know what the attacks or the estimator need, with what to use instead.
 pub fn white_box(
     config: &Config,
     lineup: &Lineup,
@@ -327,7 +327,7 @@ pub fn white_box(
     Ok(white_box)
 }
 
-/// Refuses an estimator that supposes a Gaussian mechanism for another one.
+/// Refuses an estimator that assumes a Gaussian mechanism for any other mechanism.
 ///
 /// # Errors
 /// Usage.
@@ -340,7 +340,7 @@ pub fn refuse_ungaussian(mechanism: &str, is_gaussian: bool, estimator: &str) ->
     Ok(())
 }
 
-/// How many texts of a series its mechanism's model has no room for, in words; nothing where it has for all.
+/// How many texts of a series are too long for its mechanism's model, in words; `None` if all fit.
 fn too_long(config: &Config, series: &Series, corpus: &Corpus) -> Result<Option<String>> {
     let texts: Vec<&str> = corpus.texts.iter().map(String::as_str).collect();
     let say = |beyond: Beyond| {
@@ -357,7 +357,7 @@ fn too_long(config: &Config, series: &Series, corpus: &Corpus) -> Result<Option<
     Ok(series.mechanism.beyond_window(&texts)?.map(say))
 }
 
-/// The range of the texts' lengths in the mechanism's units, where it counts any.
+/// The range of the texts' lengths in the mechanism's units, if it has any.
 fn range_of(mechanism: &dyn Mechanism, texts: &[String]) -> Option<Lengths> {
     let units: Option<Vec<u64>> = texts.par_iter().map(|text| mechanism.units(text)).collect();
     let units = units?;
@@ -384,7 +384,7 @@ mod tests {
         assert_eq!((plan.series.len(), plan.cells()), (2, 4));
         assert_eq!(plan.cells_of(1), 2..4);
         assert_eq!(plan.series[1].epsilon, Some(2.0));
-        // Randomised response claims what it is run at, between any two texts.
+        // Randomised response claims the ε that it is run at, between any two texts.
         assert_eq!(plan.series[1].claim.unwrap().epsilon, 2.0);
         assert!(plan.series.iter().all(|series| series.white_box));
         assert_ne!(plan.series[0].seed.to_text(), plan.series[1].seed.to_text());

@@ -1,19 +1,18 @@
 //! Candidate sets whose members differ in one token: the neighbours of token-level claims.
 //!
 //! # Definition
-//! For every distinct text x of the data set, tokenised by the public vocabulary, one position p is
-//! drawn uniformly and the set is x and k − 1 copies of it with other tokens at p. The tokens are drawn
-//! one after the other like candidate texts: π(t) ∝ exp(λ Σ_s ⟨e(t), e(s)⟩) over the tokens so far, x's
-//! own first (λ < 0 far, 0 uniform, λ > 0 near in embedding space). All members are written the same way, from
-//! their tokens, so that nothing but the token tells them apart, and each is tokenised back to the
-//! same number of tokens, one of them changed.
+//! For every distinct text x of the data set, tokenised with the public vocabulary, one position p is drawn uniformly.
+//! The set is x and k − 1 copies of it with other tokens at p. The tokens are drawn one after the other, like
+//! candidate texts: π(t) ∝ exp(λ Σ_s ⟨e(t), e(s)⟩) over the tokens so far, x's own first (λ < 0 far, 0 uniform, λ > 0
+//! near in embedding space). All members are written the same way, from their tokens, so that only the token tells
+//! them apart, and each is tokenised back to the same number of tokens, one of them changed.
 //!
-//! The sets are drawn before any trial and a trial draws one of them uniformly, then its secret, as the
-//! estimator's proof needs.
+//! The sets are drawn before any trial; a trial draws one of them uniformly and then its secret, as the estimator's
+//! proof requires.
 //!
 //! # Deviations
-//! A text that cannot be written back from its tokens, or that has no place for another whole word, has
-//! no such set and is left out; how many is said.
+//! A text that cannot be written back from its tokens, or that has no position for another whole word, has no such set
+//! and is left out; the number of these is reported.
 
 use std::sync::Arc;
 
@@ -27,19 +26,19 @@ use crate::audit::corpus::Corpus;
 /// Draws one-token candidate sets of `corpus`.
 pub struct OneToken<'a> {
     tokens: &'a dyn TokenMap,
-    /// Tokens that are whole words: alone, they are tokenised back to themselves.
+    /// Tokens that are whole words: on their own, they are tokenised back to themselves.
     words: Vec<u32>,
     /// Their vectors, `[words × dimension]`.
     vectors: Array2<f32>,
-    /// By token, its place in `words`.
+    /// Indexed by token: its index in `words`.
     places: Vec<Option<usize>>,
 }
 
-/// A text with a position at which any word can stand.
+/// A text with a position that any word can fill.
 struct Frame {
     tokens: Vec<u32>,
     position: usize,
-    /// The text's own word there, by its place.
+    /// The index of the text's own word there.
     own: usize,
     seed: Seed,
 }
@@ -73,8 +72,7 @@ impl<'a> OneToken<'a> {
     /// The corpus of all sets of k texts: set i is texts k·i … k·i + k − 1, its own text first.
     ///
     /// # Errors
-    /// Usage, where no text has a neighbour or the vocabulary has too few words; failed, where the
-    /// encoder fails.
+    /// Usage, if no text has a neighbour or the vocabulary has too few words; failed, if the encoder fails.
     pub fn corpus(
         &self,
         corpus: &Corpus,
@@ -104,7 +102,7 @@ impl<'a> OneToken<'a> {
         Corpus::derived(corpus, k, Arc::from(texts), encoder)
     }
 
-    /// The text with a position drawn among those at which words can be exchanged.
+    /// The text with a position drawn from those at which words can be exchanged.
     fn frame(&self, text: &str, seed: Seed) -> Option<Frame> {
         let tokens = self.tokens.tokenize(text);
         let mut open: Vec<usize> = (0..tokens.len())
@@ -113,8 +111,7 @@ impl<'a> OneToken<'a> {
         let mut stream = seed.named("position").stream();
         while !open.is_empty() {
             let position = open.swap_remove(stream.below(open.len()));
-            // Two words of different kind must both be read back; what stands around them is the same
-            // for all.
+            // Two words of different kinds must both be read back; what is around them is the same for all.
             let stands = |word: u32| {
                 let mut other = tokens.clone();
                 other[position] = word;
@@ -132,7 +129,7 @@ impl<'a> OneToken<'a> {
         None
     }
 
-    /// The texts of the frames' sets, those that are all read back as they should.
+    /// The texts of the frames' sets, keeping only sets whose texts are all read back correctly.
     fn sets(&self, sampler: &TransitionSampler<'_>, k: usize, frames: &[Frame]) -> Vec<String> {
         let owns: Vec<usize> = frames.iter().map(|frame| frame.own).collect();
         let seeds: Vec<Seed> = frames.iter().map(|f| f.seed.named("words")).collect();

@@ -1,4 +1,4 @@
-//! Audits of releases that a mechanism made earlier: a file's rows by ε, and a series for each.
+//! Audits of releases that a mechanism made earlier: a file's rows by ε, with a series for each.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,13 +15,13 @@ use crate::audit::corpus::Corpus;
 use crate::audit::series::{Series, Sets};
 use crate::models::Models;
 
-/// Shown of a long list of ε.
+/// Most ε shown of a long list.
 const SHOWN: usize = 12;
 
 /// The plan of an audit of the releases in the file at `path`.
 ///
 /// # Errors
-/// Usage, for a file that cannot be read, an ε that it does not have, or more trials than it is good for.
+/// Usage, for a file that cannot be read, an ε that is not in it, or more trials than it has releases for.
 pub fn plan(config: &Config, path: &Path, models: &Models) -> Result<Plan> {
     let file = File::read(path, models.limits())?;
     let rows: Arc<[RecordedRelease]> = file.rows.into();
@@ -45,7 +45,7 @@ pub fn plan(config: &Config, path: &Path, models: &Models) -> Result<Plan> {
             }
             if config.trials > most {
                 return Err(Error::usage(format!(
-                    "trials = {}: {what} are good for {most} trials of k = {k}, of which each uses up {k}: take at most so many, or record more",
+                    "trials = {}: {what} are good for {most} trials of k = {k}, of which each uses up {k}: take at most that many, or record more",
                     config.trials
                 )));
             }
@@ -64,7 +64,7 @@ pub fn plan(config: &Config, path: &Path, models: &Models) -> Result<Plan> {
             let lineup = Lineup::new(config, source, &*mechanism)?;
             let white_box = white_box(config, &lineup, &source.name(), &*mechanism)?;
             notes.extend(lineup.note.filter(|note| !notes.contains(note)));
-            // The file's content and what is drawn, not its name or what else is in the grid.
+            // The file's content and what is drawn, not its name or the rest of the grid.
             let seed = Seed::root(config.seed)
                 .named(&corpus.dataset.sha256)
                 .named("recorded")
@@ -93,10 +93,10 @@ pub fn plan(config: &Config, path: &Path, models: &Models) -> Result<Plan> {
     })
 }
 
-/// The most trials that every ε asked for in the file at `path` is good for, at every k.
+/// The most trials that the file at `path` allows at every ε asked for and every k.
 ///
 /// # Errors
-/// Usage, for a file that cannot be read, an ε that it does not have, or one that makes no trial.
+/// Usage, for a file that cannot be read, an ε that is not in it, or one that makes no trial.
 pub fn most_trials(
     path: &Path,
     limits: Limits,
@@ -108,7 +108,7 @@ pub fn most_trials(
     let each = groups
         .iter()
         .flat_map(|(_, group)| ks.iter().map(|k| group.trials(*k)));
-    // No trial at all is told where it is planned, with its numbers.
+    // That there are no trials at all is reported when they are planned, with the numbers.
     Ok(each.min().unwrap_or(0).max(1))
 }
 
@@ -126,7 +126,7 @@ impl File {
         let mut numbers: HashMap<&str, usize> = HashMap::new();
         let mut groups: Vec<(Option<f64>, Group)> = Vec::new();
         let mut by_epsilon: HashMap<Option<u64>, usize> = HashMap::new();
-        // By group and text, the place among the group's sources.
+        // For each group and text, the text's index among the group's sources.
         let mut places: HashMap<(usize, usize), usize> = HashMap::new();
         for (row, release) in recorded.releases.iter().enumerate() {
             let text = *numbers.entry(&release.source).or_insert_with(|| {
@@ -165,7 +165,7 @@ impl File {
     }
 }
 
-/// The groups asked for, all of them where none are.
+/// The groups asked for; all of them if none are.
 fn chosen(
     mut groups: Vec<(Option<f64>, Group)>,
     epsilons: Option<&[f64]>,
@@ -194,7 +194,7 @@ fn chosen(
     epsilons.iter().map(take).collect()
 }
 
-/// A number of things, in words.
+/// A count of things, in words.
 fn counted(number: usize, thing: &str) -> String {
     match number {
         1 => format!("1 {thing}"),

@@ -1,6 +1,6 @@
-//! The audits of a check file: what they must keep, and what came of them.
+//! The audits of a check file: the limits they must keep, and their results.
 //!
-//! file → audits with limits → runs → cells with what they fail → table, document, JUnit.
+//! file → audits with limits → runs → cells with the limits they fail → table, document, JUnit.
 
 use std::path::{Path, PathBuf};
 
@@ -27,19 +27,19 @@ pub struct Audit {
     pub has_old_key: bool,
 }
 
-/// A cell that would be computed, for people.
+/// A cell that would be computed, in readable form.
 pub struct Planned {
-    /// Which one.
+    /// The cell.
     pub cell: String,
-    /// Trials at most.
+    /// Most trials.
     pub trials: u64,
-    /// What it must keep.
+    /// The limits that it must keep.
     pub limits: String,
-    /// The success rate that it will be compared with.
+    /// The success rate with which it will be compared.
     pub recorded: Option<f64>,
 }
 
-/// What an audit came to.
+/// The results of an audit.
 #[derive(Debug, Serialize)]
 pub struct Checked {
     pub(super) name: String,
@@ -47,32 +47,32 @@ pub struct Checked {
     pub(super) cells: Vec<CheckedCell>,
 }
 
-/// A cell and what it fails.
+/// A cell and the limits that it fails.
 #[derive(Debug, Serialize)]
 pub struct CheckedCell {
     pub(super) cell: Cell,
     pub(super) limits: Limits,
-    /// The comparison with the recorded cell, where one was asked for.
+    /// The comparison with the recorded cell, if one was asked for.
     pub(super) recorded: Option<Comparison>,
     pub(super) ok: bool,
     /// Every limit that is not kept, in words.
     pub(super) failures: Vec<String>,
 }
 
-/// What a file's limits may fail by chance.
+/// How likely a file's limits are to fail by chance.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Stake {
-    /// The limits of the file: one set a cell.
+    /// The limits of the file: one set per cell.
     pub limits: u64,
-    /// P(a sound mechanism's bound exceeds its true ε in any of them), at most.
+    /// An upper bound on P(a sound mechanism's bound exceeds its true ε in any of them).
     pub error: f64,
 }
 
-/// Has each of the m cells of a file judged at its alpha over m, so that the file as a whole fails by chance no more
-/// often than a single cell would. Everything that an audit needs is looked at here, before the first trial.
+/// Judges each of the m cells of a file at its alpha over m, so that the file as a whole fails by chance no more often
+/// than a single cell would. Everything that an audit needs is checked here, before the first trial.
 ///
 /// # Errors
-/// Usage, for anything that cannot be met.
+/// Usage, for anything that cannot be satisfied.
 pub fn share_error(audits: &mut [Audit], access: &Access) -> Result<Stake> {
     let mut limits = 0;
     for audit in audits.iter() {
@@ -92,7 +92,7 @@ impl Audit {
     /// The cells that would be computed.
     ///
     /// # Errors
-    /// Usage, for anything that cannot be met, such as a cell without its record.
+    /// Usage, for anything that cannot be satisfied, such as a cell without its record.
     pub fn plan(&self, access: &Access) -> Result<Vec<Planned>> {
         let planned = |plan: &CellPlan| {
             Ok(Planned {
@@ -111,7 +111,7 @@ impl Audit {
     /// Runs the audit into its directory below `out` and checks its cells; `None` after an interrupt.
     ///
     /// # Errors
-    /// Usage, for anything that cannot be met; failed, where running it fails.
+    /// Usage, for anything that cannot be met; failed, if running it fails.
     pub fn run(
         &self,
         out: &Path,
@@ -171,13 +171,13 @@ impl Audit {
 }
 
 impl Checked {
-    /// Its cells.
+    /// Number of cells.
     #[must_use]
     pub fn count(&self) -> usize {
         self.cells.len()
     }
 
-    /// Cells that fail a limit.
+    /// Number of cells that fail a limit.
     #[must_use]
     pub fn failed(&self) -> usize {
         self.cells.iter().filter(|cell| !cell.ok).count()

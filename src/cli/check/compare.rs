@@ -1,4 +1,4 @@
-//! Success counts of a cell against those that an earlier run recorded.
+//! Compares success counts of a cell with those that an earlier run recorded.
 
 use std::path::Path;
 
@@ -15,22 +15,22 @@ use teda::report::finish::RESULT;
 
 /// The key of an audit's reference run …
 pub const REFERENCE: &str = "reference";
-/// … and what it was called first.
+/// … and its former name.
 pub const FORMERLY: &str = "recorded";
 
-/// False alarms that an audit without a `tolerance` allows itself.
+/// Probability of a false alarm for an audit without a `tolerance`.
 const TOLERANCE: f64 = 0.01;
 
 /// The cells of a recorded run.
 pub struct Recorded {
-    /// The file, as the user names it.
+    /// The file, as named by the user.
     source: String,
     cells: Vec<Cell>,
     /// Probability of a false alarm, over all cells that are compared.
     tolerance: f64,
 }
 
-/// A cell beside its record.
+/// A cell together with its record.
 #[derive(Debug, Serialize)]
 pub struct Comparison {
     /// The recorded run.
@@ -39,14 +39,14 @@ pub struct Comparison {
     hits: u64,
     /// The recorded success rate.
     pub success_rate: f64,
-    /// Of equal success rates, by Fisher's exact test.
+    /// For equal success rates, by Fisher's exact test.
     pub p_value: f64,
-    /// At or below which the rates differ: the tolerance over the number of compared cells.
+    /// The p-value at or below which the rates count as different: the tolerance over the number of compared cells.
     level: f64,
 }
 
 impl Recorded {
-    /// The record that the fields of an audit name, where they name one.
+    /// The record that the fields of an audit name, if they name one.
     ///
     /// # Errors
     /// Usage, for a file that is not a result, an invalid tolerance, or counts that no test compares.
@@ -86,7 +86,7 @@ impl Recorded {
         recorded.map(Some).map_err(|e| fields.at(key, e))
     }
 
-    /// Reads a run directory, or a result file by itself.
+    /// Reads a run directory, or a single result file.
     fn read(path: &Path, tolerance: f64) -> Result<Self> {
         let file = if path.is_dir() {
             refuse_stopped(path)?;
@@ -111,7 +111,7 @@ impl Recorded {
         })
     }
 
-    /// The recorded cell of this key.
+    /// The recorded cell with this key.
     ///
     /// # Errors
     /// Usage, unless there is exactly one.
@@ -130,10 +130,10 @@ impl Recorded {
         }
     }
 
-    /// `cell` beside its record, as one of `compared` cells.
+    /// `cell` together with its record, as one of `compared` cells.
     ///
     /// # Errors
-    /// As [`Self::cell`].
+    /// Same as [`Self::cell`].
     pub fn compare(&self, cell: &Cell, compared: usize) -> Result<Comparison> {
         let then = self.cell(&Key::from(cell))?;
         Ok(Comparison {
@@ -150,7 +150,7 @@ impl Recorded {
     }
 }
 
-/// Refuses a run whose cells stopped when they were decided: their numbers of trials depend on hits.
+/// Refuses a run whose cells stopped once they were decided: their numbers of trials depend on hits.
 fn refuse_stopped(directory: &Path) -> Result<()> {
     let until = Config::of_run(&Manifest::load(directory)?, directory)?.until;
     if until == Until::Trials {
@@ -163,7 +163,7 @@ fn refuse_stopped(directory: &Path) -> Result<()> {
 }
 
 impl Comparison {
-    /// The regression in words, where there is one.
+    /// The regression in words, if there is one.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         (self.p_value <= self.level).then(|| {
@@ -178,7 +178,7 @@ impl Comparison {
     }
 }
 
-/// A probability to the digits that matter; one too small for a number as what it is below.
+/// A probability to the digits that matter; a very small one as a bound.
 #[must_use]
 pub fn shown(probability: f64) -> String {
     if probability == 0.0 {

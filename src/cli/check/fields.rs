@@ -1,19 +1,19 @@
-//! The fields of one table of a check file, each with the line on which it stands.
+//! The fields of one table of a check file, each with its line.
 
 use teda_core::{Error, Result, shown};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-/// A check file while it is read.
+/// A check file while it is being read.
 pub struct Source<'a> {
-    /// What messages call it.
+    /// Its name in messages.
     pub name: String,
     /// Its text.
     pub text: &'a str,
 }
 
 impl Source<'_> {
-    /// The error with file and line before it.
+    /// The error prefixed with file and line.
     pub fn at(&self, start: usize, error: Error) -> Error {
         error.context(self.place(start))
     }
@@ -26,7 +26,7 @@ impl Source<'_> {
     }
 }
 
-/// `key = value`, the value as the words that a command line would have.
+/// `key = value`, with the value as the words that a command line would have.
 #[derive(Clone)]
 struct Field {
     key: String,
@@ -62,7 +62,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// The fields of `table`, which begins at byte `start` and holds none but `known` keys.
+    /// The fields of `table`, which begins at byte `start` and may hold only `known` keys.
     ///
     /// # Errors
     /// Usage, for another key, naming the nearest, or a value that is neither scalar nor list.
@@ -81,7 +81,7 @@ impl Fields {
         })
     }
 
-    /// These, and of `defaults` those whose key is not among these.
+    /// These fields, plus those of `defaults` whose keys are missing here.
     #[must_use]
     pub fn or(mut self, defaults: &Self) -> Self {
         let missing = defaults.all.iter().filter(|field| !self.has(&field.key));
@@ -90,13 +90,13 @@ impl Fields {
         self
     }
 
-    /// Whether the key stands here.
+    /// Whether the key is present.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.find(key).is_some()
     }
 
-    /// The fields of `flags` as a command line gives them.
+    /// The fields for `flags`, as command-line arguments.
     #[must_use]
     pub fn arguments(&self, flags: &[&str]) -> Vec<String> {
         let given = self.all.iter().filter(|f| flags.contains(&&*f.key));
@@ -109,10 +109,10 @@ impl Fields {
             .collect()
     }
 
-    /// The one value of `key`.
+    /// The single value of `key`.
     ///
     /// # Errors
-    /// Usage, for a list of several.
+    /// Usage, for a list of several values.
     pub fn word(&self, key: &str) -> Result<Option<&str>> {
         let Some(field) = self.find(key) else {
             return Ok(None);
@@ -126,7 +126,7 @@ impl Fields {
         }
     }
 
-    /// The number of `key`, finite and not negative.
+    /// The number at `key`, finite and not negative.
     ///
     /// # Errors
     /// Usage, for anything else.
@@ -152,7 +152,7 @@ impl Fields {
         number.ok_or_else(|| self.at(key, wrong())).map(Some)
     }
 
-    /// The error with the place of `key` before it, or that of the table where it has no such key.
+    /// The error prefixed with the place of `key`, or with that of the table if it has no such key.
     #[must_use]
     pub fn at(&self, key: &str, error: Error) -> Error {
         let place = self.find(key).map_or(&self.place, |field| &field.place);

@@ -18,7 +18,7 @@ use super::limits;
 use crate::cli::audit;
 use teda::audit::config::Config;
 
-/// Flags of `teda audit` that say what is computed. How fast is said to `teda check`.
+/// Flags of `teda audit` that determine what is computed. Flags for speed are given to `teda check`.
 const FLAGS: [&str; 25] = [
     "mech",
     "releases",
@@ -46,7 +46,7 @@ const FLAGS: [&str; 25] = [
     "encoder",
     "judge",
 ];
-/// What the cells of an audit must keep.
+/// The limits that the cells of an audit must keep.
 const LIMITS: [&str; 6] = [
     "at-most",
     "at-least",
@@ -56,7 +56,7 @@ const LIMITS: [&str; 6] = [
     "tolerance",
 ];
 
-/// Characters of a message of the command line that are repeated.
+/// Most characters of a command-line message that are repeated.
 const MESSAGE: usize = 2000;
 
 /// The flags of `teda audit`, given by the fields of a file.
@@ -70,7 +70,8 @@ struct Flags {
 /// The audits of the check file at `path`.
 ///
 /// # Errors
-/// Usage, with the line: for a file that is too large or not TOML, an unknown key or a value that is none of its key's.
+/// Usage, with the line: for a file that is too large or not TOML, an unknown key or a value that is invalid for its
+/// key.
 pub fn read(path: &Path, limits: Limits) -> Result<Vec<Audit>> {
     let name = plain(&path.display().to_string()).into_owned();
     let text = text_of(path, &name, limits.text)?;
@@ -213,14 +214,14 @@ fn config(fields: &Fields, limits: Limits) -> Result<Config> {
     Ok(config)
 }
 
-/// What the command line says of the flags, without its advice on usage and at the line of the key.
+/// The command line's message about the flags, without its advice on usage and with the line of the key.
 fn refused(fields: &Fields, error: &clap::Error) -> Error {
     let text = error.to_string();
     let first = text.split("\n\n").next().unwrap_or_default();
     let words: Vec<&str> = first.split_whitespace().collect();
     let words = words.join(" ");
     let message = words.strip_prefix("error: ").unwrap_or(&words);
-    // A value of the file is in it, and may be a long one.
+    // It contains a value of the file, which may be long.
     let message: String = message.chars().take(MESSAGE).collect();
     let flag = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(flag)) => flag.as_str(),

@@ -1,4 +1,4 @@
-//! The check as JUnit XML, which CI systems show: a suite an audit, a case a cell.
+//! The check as JUnit XML, which CI systems show: one suite per audit, one case per cell.
 
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::key::Key;
 /// Writes the report to `path`.
 ///
 /// # Errors
-/// Failed, where it cannot be written.
+/// Failed, if it cannot be written.
 pub fn write(path: &Path, audits: &[Checked]) -> Result<()> {
     document(audits)
         .and_then(|xml| std::fs::write(path, xml))

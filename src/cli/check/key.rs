@@ -1,4 +1,4 @@
-//! What makes a cell the same cell in two runs.
+//! Identifies a cell across runs.
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ impl<'a> From<&'a CellPlan> for Key<'a> {
 }
 
 impl Key<'_> {
-    /// Whether both are of the same releases: the same but for the attack.
+    /// Whether both are of the same releases: equal except for the attack.
     #[must_use]
     pub fn is_beside(&self, other: &Key<'_>) -> bool {
         *self

@@ -1,4 +1,4 @@
-//! What a cell must keep: a bound at most, a bound at least, a verdict.
+//! The limits for a cell: a largest bound, a smallest bound, a verdict.
 
 use serde::{Serialize, Serializer};
 use teda_core::{Error, Result, Verdict};
@@ -14,10 +14,10 @@ pub struct Limits {
     expect: Option<Verdict>,
 }
 
-/// The most that an empirical ε may be.
+/// The largest empirical ε that is allowed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum AtMost {
-    /// What the mechanism claims between the texts of the cell; anything, where it claims nothing.
+    /// What the mechanism claims between the texts of the cell; anything if it claims nothing.
     Claim,
     /// This much.
     Epsilon(f64),
@@ -33,7 +33,7 @@ impl Serialize for AtMost {
 }
 
 impl Limits {
-    /// The limits among the fields of an audit: its claim, where it names none.
+    /// The limits among the fields of an audit; its claim if it names none.
     ///
     /// # Errors
     /// Usage, for a value that is not a limit and for limits that no cell can keep together.
@@ -76,8 +76,8 @@ impl Limits {
         }
     }
 
-    /// Every limit that the cell does not keep, in words. What must be found is kept by all cells on the same
-    /// releases, `beside`, if one attack finds it.
+    /// Every limit that the cell does not keep, in words. A limit that something must be found is kept by all cells on
+    /// the same releases, `beside`, if one attack finds it.
     #[must_use]
     pub fn failures<'a>(
         &self,
@@ -92,7 +92,7 @@ impl Limits {
                 .any(|cell| cell.verdict == Verdict::Violation);
         let bound = cell.empirical_epsilon;
         let most = match self.at_most {
-            // The verdict knows the claim's δ, too.
+            // The verdict also takes the claim's δ into account.
             Some(AtMost::Claim) => (cell.verdict == Verdict::Violation).then(|| {
                 let claim = cell.claimed_epsilon.unwrap_or(0.0);
                 format!("ε ≥ {bound:.4} exceeds the claim of {claim}")
@@ -115,7 +115,7 @@ impl Limits {
             .expect
             .filter(|verdict| cell.verdict != *verdict && !is_found)
             .map(|verdict| format!("verdict {} where {verdict} is expected", cell.verdict));
-        // An audit that says nothing must not pass for one that found nothing.
+        // An audit that says nothing must not pass as one that found nothing.
         let silent = self.expect.is_none() && cell.verdict == Verdict::Inconclusive;
         let silent = silent.then(|| format!("{}: {}", cell.verdict, cell.explanation));
         [most, least, verdict, silent]
@@ -124,7 +124,7 @@ impl Limits {
             .collect()
     }
 
-    /// The limits in a table, `claim` spelled out.
+    /// The limits in a table, with `claim` replaced by its value.
     #[must_use]
     pub fn shown(&self, claim: Option<f64>) -> String {
         let most = self.at_most.map(|most| match (most, claim) {

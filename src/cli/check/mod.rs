@@ -24,7 +24,7 @@ use super::flags::{AccessArguments, PaceArguments};
 use super::interrupt::interrupt;
 use super::output::{print, say};
 
-/// Where checks go when no directory is named, under the working directory.
+/// Where checks go by default, under the working directory.
 const CHECKS: &str = "results/checks";
 
 /// Runs the audits of a file and fails where nominal and empirical epsilon have come apart.
@@ -135,7 +135,7 @@ impl Arguments {
 
     /// Runs all audits, one after the other; `None` after an interrupt.
     fn check(&self, audits: &[Audit], out: &Path, access: &Access) -> Result<Option<Vec<Checked>>> {
-        // Nothing of a check is resumed, so nothing is lost where it ends at once.
+        // Checks are never resumed, so nothing is lost if a check ends at once.
         interrupt().set_farewell(FAREWELL);
         let control = self.pace.control(&Silent);
         let run = |(index, audit): (usize, &Audit)| {
@@ -169,7 +169,7 @@ impl Arguments {
     }
 }
 
-/// What is said of a check that was stopped.
+/// The message for a check that was stopped.
 const FAREWELL: &str = "interrupted: a check begins anew each time";
 
 fn dry_run(audits: &[Audit], access: &Access) -> Result<Outcome> {

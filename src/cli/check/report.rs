@@ -1,4 +1,4 @@
-//! What a check found: one table, or the document `teda.check/1`.
+//! The results of a check: one table, or the document `teda.check/1`.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ struct Document<'a> {
 /// The document on one line, ended by a line feed.
 ///
 /// # Errors
-/// Failed, where it cannot be written as JSON.
+/// Failed, if it cannot be written as JSON.
 pub fn document(file: &Path, stake: Stake, audits: &[Checked]) -> Result<String> {
     let document = Document {
         schema: SCHEMA,
@@ -42,7 +42,7 @@ pub fn document(file: &Path, stake: Stake, audits: &[Checked]) -> Result<String>
         .map_err(|e| Error::failed(format!("check document: {e}")))
 }
 
-/// One line a cell, how many fail, and how often that happens by chance.
+/// One line per cell, how many fail, and how often that happens by chance.
 #[must_use]
 pub fn render(stake: Stake, audits: &[Checked]) -> String {
     let mut found = table([
@@ -110,7 +110,7 @@ impl CheckedCell {
     }
 }
 
-/// The cells that would be computed and what they must keep.
+/// The cells that would be computed and the limits they must keep.
 #[must_use]
 pub fn plan(audits: &[(&str, Vec<Planned>)]) -> String {
     let mut planned = table(["audit", "cell", "trials", "limit", "recorded rate"]);

@@ -1,23 +1,21 @@
-//! Rewriting by infilling: some words of a text are masked and drawn anew by a small masked
-//! language model; all others are kept verbatim.
+//! Rewriting by infilling: some words of a text are masked and drawn anew by a small masked language model; all others
+//! are kept verbatim.
 //!
 //! # Definition
-//! For each candidate and round, max(1, round(rate · n)) of the n maskable words of the text
-//! ([`units`]) are chosen uniformly without replacement. Each becomes one `<mask>`, and each mask is
-//! drawn from softmax(logits / temperature) over the whole words of the vocabulary: the pieces that
-//! are a space and letters or digits. A later round masks afresh what the one before it made.
-//! A text that marks words by [`MASK`](teda_core::MASK) gets these drawn anew in every round, all of
-//! them, and keeps all others.
-//! A text without maskable words comes back unchanged. In any other, white space becomes single
-//! spaces.
+//! For each candidate and round, max(1, round(rate · n)) of the n maskable words of the text ([`units`]) are chosen
+//! uniformly without replacement. Each becomes one `<mask>`, and each mask is drawn from softmax(logits / temperature)
+//! over the whole words of the vocabulary: the pieces that are a space and letters or digits. A later round masks the
+//! result of the previous one afresh. If a text marks words by [`MASK`](teda_core::MASK), exactly these are drawn anew
+//! in every round, and all others are kept. A text without maskable words is returned unchanged. In any other text,
+//! white space becomes single spaces.
 //!
 //! # Long texts
-//! Units go into consecutive windows of at most 120 pieces, and each window is a row of its own.
+//! Units go into consecutive windows of at most 120 pieces, and each window is a separate row.
 //!
 //! # Randomness
-//! Candidate c of a query has the stream `seed.at(c)`: for each round the choice of words, then one
-//! uniform number a mask from left to right. With the model's rows independent of their batch, a
-//! candidate depends on its query, its number and the options alone.
+//! Candidate c of a query has the stream `seed.at(c)`: for each round the choice of words, then one uniform number per
+//! mask from left to right. As the model's rows are independent of their batch, a candidate depends only on its query,
+//! its number and the options.
 
 mod sampler;
 mod source;
@@ -34,9 +32,9 @@ use crate::masked::{MaskedLm, Row};
 use source::{Cache, Source};
 use windows::{Builder, Special, WINDOW, Window};
 
-/// Candidates of one task.
+/// Candidates per task.
 const TASK: usize = 32;
-/// Queries tokenised in one task.
+/// Queries tokenised per task.
 const QUERIES: usize = 256;
 
 /// How much an [`Infill`] rewrites.
@@ -62,7 +60,7 @@ pub struct Infill {
     model: MaskedLm,
     tokenizer: Tokenizer,
     special: Special,
-    /// Whole words that a mask may become, with their tokens; one column of the logits each.
+    /// Whole words that may replace a mask, with their tokens; one column of the logits each.
     words: Vec<Word>,
     options: Options,
 }
@@ -72,33 +70,32 @@ struct Word {
     text: String,
 }
 
-/// A candidate in the making.
+/// An unfinished candidate.
 struct Draft<'a> {
     source: &'a Source<'a>,
     stream: Stream,
-    /// By unit, the index of the word that replaced it.
+    /// For each unit, the index of the word that replaced it.
     replaced: Vec<Option<usize>>,
 }
 
 impl Infill {
-    /// An infilling rewriter on another masked language model with RoBERTa's kind of tokenizer.
+    /// An infilling rewriter using another masked language model with RoBERTa's kind of tokenizer.
     ///
     /// # Errors
-    /// [`Error::Usage`] where `options` are out of range; [`Error::Failed`] where the checkpoint is
-    /// none that can serve.
+    /// [`Error::Usage`] if `options` are out of range; [`Error::Failed`] if the checkpoint cannot be used.
     pub fn of(checkpoint: Checkpoint, options: Options) -> Result<Self> {
         let model = MaskedLm::load(&checkpoint)?;
         Self::new(model, checkpoint.tokenizer, options)
     }
 
-    /// Joins a model and its tokenizer.
+    /// Combines a model and its tokenizer.
     ///
     /// # Errors
-    /// [`Error::Usage`] where `options` are out of range; [`Error::Failed`] where the tokenizer
-    /// lacks special tokens or whole words, or does not fit the model.
+    /// [`Error::Usage`] if `options` are out of range; [`Error::Failed`] if the tokenizer lacks special tokens or
+    /// whole words, or does not fit the model.
     pub(super) fn new(model: MaskedLm, mut tokenizer: Tokenizer, options: Options) -> Result<Self> {
         options.check()?;
-        // White space before a unit is spelled out, so that a unit without any gets none.
+        // White space before a unit is added explicitly, so that a unit without any gets none.
         tokenizer.with_pre_tokenizer(Some(ByteLevel::new(false, true, true)));
         let special = |token: &str| {
             tokenizer.token_to_id(token).ok_or_else(|| {
@@ -134,7 +131,7 @@ impl Infill {
     /// Number of tokens that the model sees for an unmasked `text` (`<s>` and `</s>` counted once).
     ///
     /// # Errors
-    /// Where the tokenizer fails.
+    /// If the tokenizer fails.
     pub fn tokens(&self, text: &str) -> Result<usize> {
         Ok(Source::read(&self.tokenizer, text, &mut Cache::new())?.length() + 2)
     }
@@ -167,7 +164,7 @@ impl Infill {
         Ok(drafts.iter().map(|draft| self.text(draft)).collect())
     }
 
-    /// By unit, whether this round masks it.
+    /// For each unit, whether this round masks it.
     fn choose(&self, draft: &mut Draft<'_>) -> Vec<bool> {
         let mut chosen = vec![false; draft.source.units.len()];
         let mut left = draft.source.maskable.clone();
@@ -225,8 +222,8 @@ impl Infill {
 }
 
 impl TextGenerator for Infill {
-    /// A masked language model follows no instruction: the prompt has no effect, nor has the greatest
-    /// length, because a rewrite has as many words as its text.
+    /// A masked language model does not follow instructions: the prompt has no effect, nor does the maximum length,
+    /// because a rewrite has as many words as its text.
     fn complete(
         &self,
         _: &Prompt,
@@ -286,18 +283,18 @@ impl Options {
         Ok(())
     }
 
-    /// Masks of a round in a text of `maskable` words.
+    /// Number of masks per round in a text of `maskable` words.
     fn masks(&self, maskable: usize) -> usize {
         ((self.mask_rate * maskable as f64).round() as usize).max(1)
     }
 }
 
-/// The pieces that are a space and then letters and digits alone, by ascending token.
+/// The pieces that are a space followed only by letters and digits, by ascending token.
 fn whole_words(tokenizer: &Tokenizer) -> Vec<Word> {
     let tokens = 0..tokenizer.get_vocab_size(true) as u32;
     tokens
         .filter_map(|token| {
-            // A piece that ends inside a character decodes to U+FFFD, which is no letter.
+            // A piece that ends inside a character decodes to U+FFFD, which is not a letter.
             let text = decode(tokenizer, &[token]).ok()?;
             let word = text.strip_prefix(' ')?;
             let whole = !word.is_empty() && word.chars().all(char::is_alphanumeric);

@@ -1,4 +1,4 @@
-//! Drawing an index from softmax(logits / temperature) by inversion.
+//! Draws an index from softmax(logits / temperature) by inversion.
 
 use pulp::{Arch, Simd, WithSimd};
 use teda_core::{Error, Result};
@@ -6,19 +6,19 @@ use teda_core::{Error, Result};
 use crate::kernel::math::exp;
 use crate::kernel::normalise::sum;
 
-/// Weights of one step of the coarse scan.
+/// Weights per step of the coarse scan.
 const BLOCK: usize = 64;
 
-/// The index i with probability exp(`logits[i]`/T) / Σⱼ exp(`logits[j]`/T), found where the
-/// cumulative sum passes `uniform` times the total. Overwrites `logits` by the weights.
+/// The index i with probability exp(`logits[i]`/T) / Σⱼ exp(`logits[j]`/T), found where the cumulative sum passes
+/// `uniform` times the total. Overwrites `logits` with the weights.
 ///
 /// Weights are single precision, their sums over blocks too; the scan over blocks is in double
 /// precision. Relative errors of the probabilities stay below 10⁻⁶ at temperatures that matter.
 ///
 /// # Errors
-/// Where no logit is finite, or one is NaN or +∞.
+/// If no logit is finite, or one is NaN or +∞.
 pub(super) fn draw(logits: &mut [f32], temperature: f64, uniform: f64) -> Result<usize> {
-    // The upper bound keeps 0 · ∞ out for temperatures near 0, where the highest logit wins.
+    // The upper bound prevents 0 · ∞ for temperatures near 0, where the highest logit wins.
     let scale = ((1.0 / temperature) as f32).min(f32::MAX);
     let total = Arch::new().dispatch(Weigh {
         values: logits,
@@ -39,13 +39,13 @@ pub(super) fn draw(logits: &mut [f32], temperature: f64, uniform: f64) -> Result
             remaining -= weight;
         }
     }
-    // Where rounding leaves a remainder of a few ulps, it belongs to the last possible index.
+    // If rounding leaves a remainder of a few ulps, it belongs to the last possible index.
     let block = &logits[last * BLOCK..];
     Ok(last * BLOCK + scan(&block[..BLOCK.min(block.len())], remaining))
 }
 
-/// The index in `weights` at which the cumulative sum passes `remaining`, or else the last one of
-/// a positive weight.
+/// The index in `weights` at which the cumulative sum passes `remaining`, otherwise the last one with a positive
+/// weight.
 fn scan(weights: &[f32], mut remaining: f64) -> usize {
     let mut last = 0;
     for (index, weight) in weights.iter().enumerate() {

@@ -8,16 +8,16 @@ use tokenizers::Tokenizer;
 use super::units::{self, Unit};
 use crate::checkpoint::encode;
 
-/// Tokens of units met before.
+/// Tokens of units seen before.
 pub(super) type Cache<'a> = HashMap<Unit<'a>, Vec<u32>>;
 
 /// A text ready for masking.
 pub(super) struct Source<'a> {
     pub(super) text: &'a str,
     pub(super) units: Vec<Unit<'a>>,
-    /// Indices of the maskable units; of the masks alone where the text has any.
+    /// Indices of the maskable units; only of the masks if the text has any.
     pub(super) maskable: Vec<usize>,
-    /// Whether the text says by masks which words are to be drawn.
+    /// Whether the text marks by masks which words are to be drawn.
     pub(super) marked: bool,
     /// Tokens of all units, one after the other.
     pieces: Vec<u32>,
@@ -26,11 +26,11 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Splits `text` and tokenises each unit on its own, with a space before it where it stands
-    /// first or after white space.
+    /// Splits `text` and tokenises each unit separately, with a space before it if it comes first or after white
+    /// space.
     ///
     /// # Errors
-    /// Where the tokenizer fails.
+    /// If the tokenizer fails.
     pub(super) fn read(
         tokenizer: &Tokenizer,
         text: &'a str,

@@ -1,4 +1,4 @@
-//! The units of a text: what is masked or kept as a whole.
+//! The units of a text, which are masked or kept as a whole.
 
 use teda_core::MASK;
 
@@ -7,17 +7,17 @@ use teda_core::MASK;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Unit<'a> {
     pub(super) text: &'a str,
-    /// Stands first or after white space.
+    /// Whether it comes first or after white space.
     pub(super) spaced: bool,
 }
 
 impl Unit<'_> {
-    /// Whether the unit is a mask already.
+    /// Whether the unit is already a mask.
     pub(super) fn mask(&self) -> bool {
         self.spaced && self.text == MASK
     }
 
-    /// Whether the unit is a word that a mask may stand for.
+    /// Whether the unit is a word that a mask may replace.
     pub(super) fn maskable(&self) -> bool {
         self.spaced && self.text.contains(char::is_alphanumeric)
     }

@@ -1,8 +1,8 @@
 //! Rows for the model: windows of a masked text.
 
-/// Pieces of a window, `<s>` and `</s>` not counted.
+/// Pieces per window, not counting `<s>` and `</s>`.
 pub(super) const WINDOW: usize = 120;
-/// Tokens of one call of the model: its activations stay in the second-level cache.
+/// Tokens per call of the model: its activations stay in the second-level cache.
 const BATCH: usize = 384;
 
 /// Special tokens of the model.
@@ -14,7 +14,7 @@ pub(super) struct Special {
 
 /// A row for the model.
 pub(super) struct Window {
-    /// Whose text it is.
+    /// The index of the draft whose text it is.
     pub(super) draft: usize,
     pub(super) tokens: Vec<u32>,
     /// Positions of masks in `tokens`.
@@ -34,7 +34,7 @@ impl Window {
     }
 }
 
-/// Cuts one text into windows; those without a mask are left out, as nothing is asked of them.
+/// Cuts one text into windows; windows without a mask are left out, as nothing is asked of them.
 pub(super) struct Builder<'a> {
     special: &'a Special,
     window: Window,
@@ -42,7 +42,7 @@ pub(super) struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// Starts the text of `draft`, whose windows go to the end of `done`.
+    /// Starts the text of `draft`, whose windows are appended to `done`.
     pub(super) fn new(special: &'a Special, draft: usize, done: &'a mut Vec<Window>) -> Self {
         Self {
             special,
@@ -59,7 +59,7 @@ impl<'a> Builder<'a> {
         self.window.tokens.push(self.special.mask);
     }
 
-    /// Appends a kept unit; only one longer than a window is cut inside.
+    /// Appends a kept unit; only a unit longer than a window is cut inside.
     pub(super) fn keep(&mut self, pieces: &[u32]) {
         self.fit(pieces.len().min(WINDOW));
         for part in pieces.chunks(WINDOW) {
@@ -73,7 +73,7 @@ impl<'a> Builder<'a> {
         self.close();
     }
 
-    /// Opens a new window where the present one has no room for `pieces` more.
+    /// Opens a new window if the current one has no room for `pieces` more.
     fn fit(&mut self, pieces: usize) {
         if self.window.tokens.len() - 1 + pieces > WINDOW {
             self.close();
@@ -90,7 +90,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Number of leading windows that make one call of the model, at least one of a non-empty list.
+/// Number of leading windows that form one call of the model, at least one for a non-empty list.
 pub(super) fn batch(windows: &[Window]) -> usize {
     let mut tokens = 0;
     windows

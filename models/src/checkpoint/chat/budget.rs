@@ -1,10 +1,10 @@
-//! What a template may compute and hold: an engine whose every filter, test, function and operator of
+//! Bounds what a template may compute and hold: an engine in which every filter, test, function and operator of
 //! unbounded cost is paid for.
 //!
-//! A value weighs the bytes of its text, and a fixed amount for each of its parts, counted as often as it
-//! occurs, so that a list that holds another one twice weighs twice as much. No value weighs more than
-//! [`HEAVIEST`], and all that are read and made together no more than the budget. That bounds time and memory
-//! alike: without it, 50 lines that each write the text of the line before twice ask for a petabyte.
+//! The weight of a value is the bytes of its text, plus a fixed amount for each of its parts, counted as often as it
+//! occurs, so that a list that holds another one twice weighs twice as much. No value weighs more than [`HEAVIEST`],
+//! and all values read and made together weigh no more than the budget. That bounds both time and memory: without it,
+//! 50 lines that each write the text of the line before twice ask for a petabyte.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,21 +23,21 @@ pub(super) const ITEM: &str = "[]";
 pub(super) const SLICE: &str = "[:]";
 /// The value itself, paid for.
 pub(super) const PAID: &str = "=";
-/// The same of a value that a namespace is to hold.
+/// The value itself, paid for, if a namespace is to hold it.
 pub(super) const HELD: &str = ".=";
 
-/// Weight of one part of a value, about what it takes in memory.
+/// Weight of one part of a value: about its size in memory.
 const PART: usize = 32;
-/// Weight of a value at most.
+/// Largest weight of a value.
 const HEAVIEST: usize = 4 << 20;
-/// Weights that all values read and made have together at most.
+/// Largest total weight of all values read and made.
 const BUDGET: usize = 128 << 20;
-/// Parts inside parts at most: the engine goes through them by recursion.
+/// Greatest nesting depth: the engine recurses through the parts.
 const DEEPEST: usize = 100;
-/// Instructions of a template at most; those of real models take some hundreds for a message.
+/// Most instructions of a template; those of real models take some hundreds per message.
 const FUEL: u64 = 100_000;
 
-/// What is left to be spent.
+/// The remaining budget.
 #[derive(Clone)]
 struct Budget(Arc<AtomicUsize>);
 
@@ -72,8 +72,8 @@ impl Budget {
         values.iter().try_for_each(|value| self.pay(weight(value)?))
     }
 
-    /// A new value, paid for. One that would be computed whenever it is read is computed now, for that
-    /// costs what nobody has paid.
+    /// A new value, paid for. A value that would be computed whenever it is read is computed now, because those
+    /// computations would not be paid for.
     fn settle(&self, value: Value) -> Result<Value, Error> {
         if value.kind() != ValueKind::Iterable {
             self.pay(weight(&value)?)?;
@@ -94,7 +94,7 @@ impl Budget {
 }
 
 /// # Errors
-/// Where it is above [`HEAVIEST`].
+/// If it is above [`HEAVIEST`].
 fn weight(value: &Value) -> Result<usize, Error> {
     let mut total = 0;
     add_weight(value, 0, &mut total)?;
@@ -110,7 +110,7 @@ fn add_weight(value: &Value, depth: usize, total: &mut usize) -> Result<(), Erro
     let Some(object) = value.as_object() else {
         return Ok(());
     };
-    // What a namespace holds may change after it was weighed.
+    // The content of a namespace may change after it was weighed.
     if depth > 0 && object.type_name().ends_with("::Namespace") {
         return Err(error("a namespace inside another value is not supported"));
     }
@@ -131,10 +131,10 @@ fn add_weight(value: &Value, depth: usize, total: &mut usize) -> Result<(), Erro
     Ok(())
 }
 
-/// Bounds what a function makes of its arguments before it does.
+/// Bounds the result of a function before it is computed.
 type Bound = fn(&[Value]) -> usize;
 
-/// For functions whose result is at most some times as long as what they read.
+/// For functions whose result is at most a few times as long as their input.
 fn no_more(_: &[Value]) -> usize {
     0
 }
@@ -156,7 +156,7 @@ fn number(value: Option<&Value>) -> usize {
     }
 }
 
-/// `text * number`, in either order, and the same of a list.
+/// `text * number`, in either order, and the same for a list.
 fn repeated(args: &[Value]) -> usize {
     let times = |value: usize, by: usize| {
         let value = args.get(value).filter(|value| !value.is_number());
@@ -189,7 +189,7 @@ fn joining(args: &[Value]) -> usize {
     joint(args.get(1), text(args, 0))
 }
 
-/// Every number that is said in an argument: a width, a precision or a count of spaces.
+/// Every number in an argument: a width, a precision or a count of spaces.
 fn widths(args: &[Value]) -> usize {
     let named = |value: &Value| -> usize {
         let items = value.as_object().filter(|o| o.repr() == ObjectRepr::Map);
@@ -215,7 +215,7 @@ fn indented(args: &[Value]) -> usize {
         .saturating_mul(widths(args))
 }
 
-/// A format string: each number in it may be a width, each sign may stand for all arguments.
+/// A format string: each number in it may be a width, each placeholder may stand for all arguments.
 fn formatted(args: &[Value]) -> usize {
     let format = text(args, 0);
     let said = format
@@ -291,8 +291,7 @@ pub(super) fn engine() -> Environment<'static> {
     engine
 }
 
-/// The operators that a template's own are replaced by; the engine computes them, on values that are paid
-/// for.
+/// The operators that replace a template's own; the engine computes them, on values that are paid for.
 fn operators(engine: &mut Environment<'static>, budget: &Budget) {
     let known: [(&str, &str, Bound); 12] = [
         ("==", "a == b", no_more),
@@ -324,7 +323,7 @@ fn operators(engine: &mut Environment<'static>, budget: &Budget) {
     engine.add_filter(PAID, move |value: Value| paid.settle(value));
     let held = budget.clone();
     engine.add_filter(HELD, move |value: Value| {
-        // Weighed as a part of what is to hold it, so that a namespace is refused.
+        // Weighed as a part of its future holder, so that a namespace is refused.
         weight(&Value::from(vec![value.clone()]))?;
         held.settle(value)
     });

@@ -1,9 +1,9 @@
-//! A template with its dangerous parts replaced by calls that a budget bounds.
+//! Replaces the dangerous parts of a template with calls that a budget bounds.
 //!
-//! The engine's fuel counts instructions, and one instruction may take any time and memory: a string times a
-//! number, a list that holds itself twice. Such operators become filters here, under names that no template
-//! can write, and [`super::budget`] says what they cost. Operators between constants go the same way, because
-//! the engine computes those when it compiles.
+//! The engine's fuel counts instructions, and one instruction may take any time and memory: a string times a number, a
+//! list that holds itself twice. Such operators become filters here, under names that no template can write, and
+//! [`super::budget`] determines their cost. Operators between constants are treated the same way, because the engine
+//! computes those when it compiles.
 
 use minijinja::Value;
 use minijinja::machinery::ast::{
@@ -16,15 +16,15 @@ use minijinja::syntax::SyntaxConfig;
 
 use super::budget::{CONCAT, HELD, IN, ITEM, PAID, SLICE};
 
-/// Bytes of a template at most; those of real models have up to 30,000.
+/// Most bytes in a template; those of real models have up to 30,000.
 const LONGEST: usize = 128 << 10;
-/// Tokens of one tag at most: expressions nest no deeper than they have tokens.
+/// Most tokens in one tag: expressions cannot nest deeper than their number of tokens.
 const TAG: usize = 2_000;
-/// `elif` branches at most, each of which is parsed inside the one before it.
+/// Most `elif` branches, each of which is parsed inside the one before it.
 const BRANCHES: usize = 500;
 
 /// # Errors
-/// Where a template is longer or nests deeper than the engine's parser has room for.
+/// If a template is longer or nests deeper than the engine's parser can handle.
 pub(super) fn check(template: &str, syntax: &SyntaxConfig) -> Result<(), String> {
     if template.len() > LONGEST {
         return Err(format!(
@@ -56,7 +56,7 @@ pub(super) fn check(template: &str, syntax: &SyntaxConfig) -> Result<(), String>
 /// The statement with every operator of unbounded cost replaced.
 ///
 /// # Errors
-/// Where it says something that cannot be bounded and that no chat template needs.
+/// If it contains something that cannot be bounded and that no chat template needs.
 pub(super) fn statement<'a>(stmt: &Stmt<'a>) -> Result<Stmt<'a>, String> {
     Ok(match stmt {
         Stmt::Template(s) => Stmt::Template(Spanned::new(
@@ -188,8 +188,8 @@ fn declaration<'a>(s: &Spanned<Macro<'a>>) -> Result<Spanned<Macro<'a>>, String>
     Ok(Spanned::new(declared, s.span()))
 }
 
-/// What a name, several names or a namespace's attribute is set to. A namespace takes no other, or it could
-/// hold itself; unpacking a list reads all of it.
+/// The value that a name, several names or a namespace's attribute is set to. A namespace accepts no other namespace,
+/// or it could hold itself; unpacking a list reads all of it.
 fn assigned<'a>(to: &Expr<'a>, value: &Expr<'a>) -> Result<Expr<'a>, String> {
     let value = expression(value)?;
     Ok(match to {
@@ -198,7 +198,7 @@ fn assigned<'a>(to: &Expr<'a>, value: &Expr<'a>) -> Result<Expr<'a>, String> {
     })
 }
 
-/// Where a value is assigned to; nothing is computed there.
+/// The target of an assignment; nothing is computed there.
 fn target<'a>(expr: &Expr<'a>) -> Result<Expr<'a>, String> {
     Ok(match expr {
         Expr::Var(s) => Expr::Var(Spanned::new(Var { id: s.id }, s.span())),
@@ -223,7 +223,7 @@ fn optional<'a>(expr: Option<&Expr<'a>>) -> Result<Option<Expr<'a>>, String> {
     expr.map(expression).transpose()
 }
 
-/// The filter `name`, one of this crate's own, of `value`.
+/// The filter `name`, one of this crate's own, applied to `value`.
 fn filtered<'a>(
     name: &'static str,
     value: Expr<'a>,
@@ -343,7 +343,7 @@ fn expression<'a>(expr: &Expr<'a>) -> Result<Expr<'a>, String> {
     })
 }
 
-/// The filter that stands in for an operator; `None` where its cost is bounded as it is.
+/// The filter that replaces an operator; `None` if its cost is already bounded.
 fn operator(op: BinOpKind) -> Option<&'static str> {
     Some(match op {
         BinOpKind::Eq => "==",
@@ -356,7 +356,7 @@ fn operator(op: BinOpKind) -> Option<&'static str> {
         BinOpKind::Mul => "*",
         BinOpKind::Concat => CONCAT,
         BinOpKind::In => IN,
-        // Numbers alone.
+        // For numbers only.
         BinOpKind::Sub
         | BinOpKind::Div
         | BinOpKind::FloorDiv
@@ -397,7 +397,7 @@ fn compared<'a>(s: &Spanned<Compare<'a>>) -> Result<Expr<'a>, String> {
 fn call<'a>(s: &Spanned<Call<'a>>) -> Result<Spanned<Call<'a>>, String> {
     let mut args = arguments(&s.args)?;
     match &s.expr {
-        // It keeps values and compares them where nothing can count.
+        // It stores values and compares them where nothing can count.
         Expr::GetAttr(method) if method.name == "changed" => {
             return Err("the method 'changed' is not supported".to_owned());
         }
