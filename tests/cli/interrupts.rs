@@ -211,7 +211,7 @@ fn one_command_begins_goes_on_and_shows() {
     assert_eq!(s.stdout(&part), whole);
     let other = s.run(&[&part[..], &["--seed", "1"]].concat());
     assert_eq!(other.status.code(), Some(2));
-    assert!(text(&other.stderr).contains("part: the run here is of another configuration"));
+    assert!(text(&other.stderr).contains("part: the run here has another configuration"));
     // A process that died before its manifest was in place left nothing worth keeping.
     std::fs::create_dir(s.path("torn")).unwrap();
     s.file("torn/manifest.json.tmp", "{");
