@@ -238,7 +238,7 @@ impl Config {
     pub fn load(&self, limits: Limits) -> Result<Vec<Dataset>> {
         if self.datasets.is_empty() {
             return Err(Error::usage(
-                "the texts of this run came from the program that made it: only that program can continue it",
+                "the texts of this run are part of the program that made it: only that program can continue it",
             ));
         }
         let load = |request| teda_datasets::load(request, limits, &mut std::io::stdin());
