@@ -137,6 +137,11 @@ impl Interrupt {
     }
 }
 
+/// A last line on standard error. If nobody reads it, there is nobody to tell.
+fn tell(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", plain_lines(line));
+}
+
 /// Sends a message for each signal that asks the process to end.
 #[cfg(unix)]
 fn listen(signals: Sender<()>) -> std::io::Result<()> {
