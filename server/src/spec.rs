@@ -322,7 +322,7 @@ mod tests {
                 "http://h/v1/chat/completions?model=m",
                 "the API's base, /v1 here",
             ),
-            ("http://:hush", "no URL"),
+            ("http://:hush", "not a URL"),
             ("ftp://h/v1?model=m", "http://"),
         ] {
             let error = parse(spec).unwrap_err();

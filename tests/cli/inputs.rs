@@ -148,7 +148,7 @@ fn judges_that_cannot_judge_are_refused() {
     // A wrong name is a mistake even where nothing would use it.
     for (judge, said) in [
         ("gpt", "Did you mean 'gpt2'?"),
-        ("builtin:mask=0.3", "takes none"),
+        ("builtin:mask=0.3", "takes no options"),
     ] {
         refused(&s, &["audit", "--mech", "em", "--judge", judge], 2, &[said]);
     }
