@@ -142,7 +142,7 @@ fn programs_that_cannot_be_audited_are_refused() {
         let error = text(&output.stderr);
         assert!(error.contains(said), "{arguments:?}: {error}");
     };
-    refused(&["--mech", "exec:"], 2, "no command line");
+    refused(&["--mech", "exec:"], 2, "not a command line");
     refused(&["--mech", "exec:echo broken >&2; exit 7"], 1, "broken");
     refused(
         &["--mech", "exec:cat", "--claim", "unit=token"],
