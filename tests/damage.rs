@@ -45,11 +45,8 @@ fn restore(directory: &Path, files: &[(PathBuf, Vec<u8>)]) {
 }
 
 /// Tries every byte of these files of a complete run; how many changes were refused.
-fn try_every_byte(attacks: &[&str], trials: u64, names: &[&str]) -> usize {
-    let folder = tempfile::tempdir().unwrap();
-    let run = folder.path().join("run");
-    audit(&run, attacks, trials, 0).run().unwrap();
-    let sound = shown(Report::open(&run).unwrap().cells());
+fn try_every_byte(run: &Path, names: &[&str]) -> usize {
+    let sound = shown(Report::open(run).unwrap().cells());
     let mut refused = 0;
     for name in names {
         let path = run.join(name);
@@ -58,7 +55,7 @@ fn try_every_byte(attacks: &[&str], trials: u64, names: &[&str]) -> usize {
             let mut damaged = whole.clone();
             damaged[place] ^= 1 << (place % 8);
             fs::write(&path, &damaged).unwrap();
-            match Report::open(&run) {
+            match Report::open(run) {
                 Ok(report) => assert_eq!(shown(report.cells()), sound, "{name}, byte {place}"),
                 Err(error) => {
                     let error = error.to_string();
@@ -74,10 +71,14 @@ fn try_every_byte(attacks: &[&str], trials: u64, names: &[&str]) -> usize {
 
 #[test]
 fn a_complete_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let [small, learned] = ["small", "learned"].map(|name| folder.path().join(name));
+    audit(&small, &["overlap"], 20, 0).run().unwrap();
     let files = ["manifest.json", "trials.parquet", "texts.parquet"];
-    assert!(try_every_byte(&["overlap"], 20, &files) > 3_000);
+    assert!(try_every_byte(&small, &files) > 3_000);
     // The fewest trials that an attack learns from.
-    assert!(try_every_byte(&["learned"], 700, &["guesses.parquet"]) > 1_000);
+    audit(&learned, &["learned"], 700, 0).run().unwrap();
+    assert!(try_every_byte(&learned, &["guesses.parquet"]) > 1_000);
 }
 
 /// Without rows the result stands in one file alone.
@@ -107,21 +108,7 @@ fn a_complete_run_without_rows() {
         .stdout(Stdio::null())
         .status();
     assert!(status.unwrap().success());
-    let sound = shown(Report::open(&run).unwrap().cells());
-    for name in ["manifest.json", "result.json"] {
-        let path = run.join(name);
-        let whole = fs::read(&path).unwrap();
-        for place in 0..whole.len() {
-            let mut damaged = whole.clone();
-            damaged[place] ^= 1 << (place % 8);
-            fs::write(&path, &damaged).unwrap();
-            match Report::open(&run) {
-                Ok(report) => assert_eq!(shown(report.cells()), sound, "{name}, byte {place}"),
-                Err(error) => assert!(error.to_string().contains(name), "{name}: {error}"),
-            }
-        }
-        fs::write(&path, &whole).unwrap();
-    }
+    assert!(try_every_byte(&run, &["manifest.json", "result.json"]) > 1_000);
 }
 
 /// Stops an audit after some of its trials.

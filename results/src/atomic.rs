@@ -10,14 +10,21 @@ use teda_core::{Error, Result};
 /// # Errors
 /// Failed, with the file and the reason; `path` is then unchanged.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let temporary = temporary(path);
-    let written = File::create(&temporary).and_then(|mut file| {
+    write_by(&temporary(path), path, bytes)
+}
+
+/// Like [`write()`], by a temporary file of the caller's: two threads that write one file must not share one.
+///
+/// # Errors
+/// Same as [`write()`].
+pub(crate) fn write_by(temporary: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
+    let written = File::create(temporary).and_then(|mut file| {
         file.write_all(bytes)?;
         // Without this a power cut after the rename can leave an empty file under the final name.
         file.sync_all()
     });
-    written.map_err(|e| failed(&temporary, "cannot write", &e))?;
-    fs::rename(&temporary, path).map_err(|e| failed(path, "cannot put in place", &e))
+    written.map_err(|e| failed(temporary, "cannot write", &e))?;
+    fs::rename(temporary, path).map_err(|e| failed(path, "cannot put in place", &e))
 }
 
 /// The name under which `path` is written until it is complete: `NAME.tmp`.

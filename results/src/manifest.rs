@@ -198,6 +198,9 @@ impl CellPlan {
     }
 }
 
+/// The temporary file of [`Manifest::interrupt`].
+const IN_HASTE: &str = "manifest.json.interrupted.tmp";
+
 /// Placeholder for the digest in the text over which the digest is computed.
 const UNSEALED: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -264,6 +267,10 @@ impl Manifest {
     /// # Errors
     /// Failed, if the file cannot be written or a number in it is infinite or NaN.
     pub fn save(&self, dir: &Path) -> Result<()> {
+        self.save_by(dir, &atomic::temporary(&dir.join(FILE)))
+    }
+
+    fn save_by(&self, dir: &Path, temporary: &Path) -> Result<()> {
         let path = dir.join(FILE);
         let unwritable = |e| atomic::failed(&path, "cannot write", &e);
         let sealed = Self {
@@ -280,7 +287,7 @@ impl Manifest {
             ));
         }
         text.push('\n');
-        atomic::write(&path, seal(&text).as_bytes())
+        atomic::write_by(temporary, &path, seal(&text).as_bytes())
     }
 
     /// Marks the run in `dir` as interrupted unless it is complete: for a process that ends in a hurry, which may
@@ -294,7 +301,8 @@ impl Manifest {
             return Ok(());
         }
         manifest.status = Status::Interrupted;
-        manifest.save(dir)
+        // Another thread may be at [`Self::save`]: whichever renames last, the file is complete.
+        manifest.save_by(dir, &dir.join(IN_HASTE))
     }
 
     /// Identifies what its trials follow from: a SHA-256 over version, configuration, shard, data sets, models and

@@ -16,12 +16,7 @@ impl Plan {
     /// # Errors
     /// Failed, naming the trial.
     pub fn check(&self, row: &Row) -> Result<()> {
-        let mut first = 0;
-        let of_row = self.series.iter().find(|series| {
-            first += series.attacks.len();
-            (row.cell as usize) < first
-        });
-        let Some(series) = of_row else {
+        let Some(series) = self.series_of(row) else {
             return Err(foreign(row));
         };
         let fits = row.candidates.len() == series.k

@@ -91,16 +91,18 @@ impl Plan {
 
     /// Shows a row to the hunt of its series, if it has one.
     pub fn observe(&self, row: &Row) {
-        let mut first = 0;
-        for series in &self.series {
-            first += series.attacks.len();
-            if (row.cell as usize) < first {
-                if let Sets::Hunted(hunt) = &series.sets {
-                    hunt.observe(row);
-                }
-                return;
-            }
+        if let Some(Sets::Hunted(hunt)) = self.series_of(row).map(|series| &series.sets) {
+            hunt.observe(row);
         }
+    }
+
+    /// The series of a row, if the plan has its cell.
+    pub(super) fn series_of(&self, row: &Row) -> Option<&Series> {
+        let mut first = 0;
+        self.series.iter().find(|series| {
+            first += series.attacks.len();
+            (row.cell as usize) < first
+        })
     }
 
     /// Number of cells.
