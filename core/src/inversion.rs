@@ -21,7 +21,7 @@
 use crate::Stream;
 
 /// Weights between two stored sums.
-const BLOCK: usize = 64;
+const BLOCK: usize = Inversion::BLOCK;
 /// A weight is heavy if it is at least this share of the sum, so that there are at most 16.
 const HEAVY: f64 = 1.0 / 16.0;
 
@@ -49,6 +49,9 @@ struct Heavy {
 }
 
 impl Inversion {
+    /// A draw asks for the weights of at most one block: those of this many indices, from a multiple of it on.
+    pub const BLOCK: usize = 64;
+
     /// The sums of these log weights, which are overwritten.
     ///
     /// # Panics

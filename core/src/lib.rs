@@ -13,6 +13,7 @@ pub mod estimator;
 mod failure;
 mod guarantee;
 mod inversion;
+mod masked;
 mod mechanism;
 mod model;
 mod parameter;
@@ -30,6 +31,7 @@ pub use error::{Error, Result};
 pub use failure::{Cause, Failure};
 pub use guarantee::{Basis, Guarantee, Lengths, Neighbours, Privacy, Unit};
 pub use inversion::Inversion;
+pub use masked::{Gap, Keep, MaskedLanguageModel, State};
 pub use mechanism::{Categorical, Likelihood, Mechanism, Query, Release};
 pub use model::{
     Answer, Beyond, Choose, Encoder, Followed, Generated, LanguageModel, LogLikelihood, MASK,

@@ -111,7 +111,8 @@ static CARDS: [Card; 15] = [
         licence: MIT,
         gated: false,
         bytes: 500_200_000,
-        logit_moments: None,
+        // So that (μ, μ + 4σ) are the bounds of DP-MLM's authors.
+        logit_moments: Some((-3.2093127, 4.878_527_646_950_531)),
     },
     Card {
         name: "bart-base",

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use teda_core::{
-    Encoder, Error, LanguageModel, Mechanism, Parameter, Result, Settings, TextGenerator, TokenMap,
-    Unit,
+    Encoder, Error, LanguageModel, MaskedLanguageModel, Mechanism, Parameter, Result, Settings,
+    TextGenerator, TokenMap, Unit,
 };
 
 use crate::memory::Memory;
@@ -24,6 +24,8 @@ pub struct Context {
     pub sampler: Option<Arc<dyn TextGenerator>>,
     /// The language model; present if [`Entry::rewriter`] asks for one.
     pub language_model: Option<Arc<dyn LanguageModel>>,
+    /// The masked language model; present if [`Entry::rewriter`] asks for one.
+    pub masked_language_model: Option<Arc<dyn MaskedLanguageModel>>,
     /// The shared memory for the tables of all mechanisms.
     pub memory: Memory,
 }
@@ -39,6 +41,8 @@ pub enum Rewriter {
     Sampler,
     /// A language model that exposes its logits.
     LanguageModel,
+    /// A masked language model that exposes its logits.
+    Masked,
     /// Any of these, depending on the parameters.
     Any,
 }
@@ -51,6 +55,9 @@ impl Rewriter {
             Self::Nothing => None,
             Self::Generator => Some("any rewriter, the one in the binary too"),
             Self::Sampler => Some("a language model, here or on a server"),
+            Self::Masked => {
+                Some("a masked language model run in this process, such as roberta-base")
+            }
             Self::LanguageModel | Self::Any => {
                 Some("a language model run in this process: its logits are seen")
             }

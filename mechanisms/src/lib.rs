@@ -6,6 +6,7 @@
 
 mod controls;
 mod dp_gtr;
+mod dp_mlm;
 mod dp_prompt;
 mod entry;
 mod exec;
@@ -20,6 +21,7 @@ mod testing;
 mod text;
 mod tokens;
 
+pub use dp_mlm::gaps;
 pub use entry::{Build, Context, Entry, Kind, Preset, Rewriter};
 pub use exec::{Children, Exec, Options as ExecOptions};
 pub use memory::Memory;

@@ -1,7 +1,7 @@
 //! The engine: language models and encoders that run in this process. It reads files but does not use the network.
 //!
 //! [`builtin`] holds the models whose weights ship in the binary; [`Checkpoint`] opens the files of any other model.
-//! [`SentenceEncoder`], [`LocalModel`] and [`MaskedLm`] run them. From files to numbers: `checkpoint` (files and
+//! [`SentenceEncoder`], [`LocalModel`], [`MaskedLm`] and [`FillMask`] run them. From files to numbers: `checkpoint` (files and
 //! tensors) → `architecture` (one file each, built from a checkpoint) → `transformer` (the parts, shared by all) →
 //! `matrix` (operations on every device) → `kernel` (those on the processor). Each uses those after it, except
 //! `checkpoint`, which uses none of them.
@@ -9,6 +9,7 @@
 mod architecture;
 pub mod builtin;
 mod checkpoint;
+pub mod fill_mask;
 pub mod generate;
 mod kernel;
 mod masked;
@@ -17,6 +18,7 @@ mod sentence;
 mod transformer;
 
 pub use checkpoint::Checkpoint;
+pub use fill_mask::FillMask;
 pub use generate::LocalModel;
 pub use masked::{MaskedLm, Row};
 pub use matrix::Backend;

@@ -8,9 +8,11 @@
 //! # Deviations
 //! Pad tokens inside a row are dropped, which is equivalent to an attention mask and position numbers that skip pads.
 
+use std::ops::Range;
+
 use ndarray::Array2;
 use serde_json::Value;
-use teda_core::{Error, Result};
+use teda_core::{Error, Result, State};
 
 use crate::architecture;
 use crate::checkpoint::{Checkpoint, Tensors};
@@ -85,6 +87,12 @@ impl MaskedLm {
         self.masked.encoder.vocabulary
     }
 
+    /// Numbers in a hidden state.
+    #[must_use]
+    pub fn hidden(&self) -> usize {
+        self.masked.encoder.embeddings.hidden
+    }
+
     /// Most tokens that a row may have, not counting pads.
     #[must_use]
     pub fn longest(&self) -> usize {
@@ -99,7 +107,7 @@ impl MaskedLm {
     /// a pad.
     pub fn hidden_states(&self, rows: &[Row<'_>]) -> Result<Array2<f32>> {
         let states = self.states(rows)?.into_values()?;
-        Ok(array(states, self.masked.encoder.embeddings.hidden))
+        Ok(array(states, self.hidden()))
     }
 
     /// Logits, `[asked × vocabulary]`, in the order of [`MaskedLm::hidden_states`].
@@ -112,6 +120,30 @@ impl MaskedLm {
         let logits =
             finite("logits", logits).map_err(|e| e.context(format!("model '{}'", self.name)))?;
         Ok(array(logits, head.decoder.outputs()))
+    }
+
+    /// norm(gelu(dense(h))), `[asked × hidden]`, in the order of [`MaskedLm::hidden_states`]: what logits are a linear
+    /// function of.
+    ///
+    /// # Errors
+    /// Same as [`MaskedLm::hidden_states`].
+    pub fn features(&self, rows: &[Row<'_>]) -> Result<Array2<f32>> {
+        let features = self.masked.head.features(&self.states(rows)?)?;
+        Ok(array(
+            features.into_values()?,
+            self.masked.encoder.embeddings.hidden,
+        ))
+    }
+
+    /// The logits of `tokens` for each of `features`, `[features × tokens]`.
+    ///
+    /// # Errors
+    /// If a logit is not finite.
+    pub fn decode(&self, features: &[&State], tokens: Range<usize>) -> Result<Vec<f32>> {
+        let features = features.iter().flat_map(|state| &state[..]).copied();
+        let features: Vec<f32> = features.collect();
+        let logits = self.masked.head.decoder.apply_some(&features, tokens)?;
+        finite("logits", logits).map_err(|e| e.context(format!("model '{}'", self.name)))
     }
 
     fn states(&self, rows: &[Row<'_>]) -> Result<Matrix> {

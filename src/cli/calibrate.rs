@@ -3,24 +3,27 @@
 use std::sync::Mutex;
 
 use clap::Args;
+use rayon::prelude::*;
 use teda_core::{
-    Error, Failure, LanguageModel, MaxNewTokens, Prompt, Result, Seed, Sequence, Stream,
+    Error, Failure, Gap, Keep, LanguageModel, MaskedLanguageModel, MaxNewTokens, Prompt, Result,
+    Seed, Sequence, State, Stream,
 };
 use teda_datasets::Request;
 
 use super::flags::AccessArguments;
 use super::output::print;
-use teda::models::language_model;
+use teda::models::{language_model, masked_language_model};
 
 /// Measures a language model's logits on public text and proposes bounds for clipping.
 ///
 /// Each text is put into DP-Prompt's prompt and continued at temperature 1 by as many tokens as the prompt
-/// has; mean μ and standard deviation σ are taken over all logits of all steps. The proposed bounds are
+/// has; mean μ and standard deviation σ are taken over all logits of all steps. A masked language model is
+/// shown the gaps that DP-MLM makes in each text instead. The proposed bounds are
 /// (μ, μ + 4σ), the rule by which the published bounds were made. Use public text: what is measured on
 /// private text depends on it.
 #[derive(Args)]
 pub struct Arguments {
-    /// builtin, short name, repository or path
+    /// builtin (the rewriter), builtin-infill, short name, repository or path
     #[arg(value_name = "MODEL")]
     model: String,
     /// Public texts (as of `teda audit`)
@@ -48,6 +51,26 @@ struct Moments {
 const UNITS: f64 = (1_u64 << 32) as f64;
 
 impl Moments {
+    fn of(logits: &[f32]) -> Self {
+        let units = |x: f64| (x * UNITS).round() as i128;
+        let numbers = logits.iter().map(|x| f64::from(*x));
+        let sums = |(sum, squares), x: f64| (sum + units(x), squares + units(x * x));
+        let (sum, squares) = numbers.fold((0, 0), sums);
+        Self {
+            count: logits.len() as u64,
+            sum,
+            squares,
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            count: self.count + other.count,
+            sum: self.sum + other.sum,
+            squares: self.squares + other.squares,
+        }
+    }
+
     /// Mean and standard deviation.
     fn normal(&self) -> (f64, f64) {
         let per_logit = |sum: i128| sum as f64 / UNITS / self.count as f64;
@@ -69,8 +92,14 @@ impl Arguments {
             max_words: None,
         };
         let dataset = teda_datasets::load(&request, self.access.limits(), &mut std::io::stdin())?;
-        let model = language_model(&self.model, !self.no_chat, &self.access.access(false))?;
-        let (moments, failed) = measure(&model, &dataset.texts)?;
+        let access = self.access.access(false);
+        let (moments, failed) = match masked_language_model(&self.model, &access)? {
+            Some(model) => (measure_gaps(&model, &dataset.texts)?, 0),
+            None => {
+                let model = language_model(&self.model, !self.no_chat, &access)?;
+                measure(&model, &dataset.texts)?
+            }
+        };
         let (mean, deviation) = moments.normal();
         let high = mean + 4.0 * deviation;
         print(&format!(
@@ -88,15 +117,9 @@ fn measure(model: &dyn LanguageModel, texts: &[String]) -> Result<(Moments, usiz
     let prompt = Prompt::new("Document : {}\nParaphrase of the document :");
     let moments = Mutex::new(Moments::default());
     let choose = |logits: &mut [f32], stream: &mut Stream| {
-        let units = |x: f64| (x * UNITS).round() as i128;
-        let numbers = logits.iter().map(|x| f64::from(*x));
-        let (sum, squares) = numbers.fold((0, 0), |(sum, squares), x| {
-            (sum + units(x), squares + units(x * x))
-        });
+        let own = Moments::of(logits);
         let mut all = moments.lock().expect("no thread panics with it");
-        all.count += logits.len() as u64;
-        all.sum += sum;
-        all.squares += squares;
+        *all = std::mem::take(&mut *all).plus(own);
         drop(all);
         stream.softmax_over(logits, f64::from) as u32
     };
@@ -122,4 +145,41 @@ fn measure(model: &dyn LanguageModel, texts: &[String]) -> Result<(Moments, usiz
         .into_inner()
         .map_err(|_| Error::failed("the measurement stopped half-way"))?;
     Ok((moments, reasons.len()))
+}
+
+/// Texts whose gaps are measured together.
+const TEXTS: usize = 16;
+
+/// The moments over all gaps of all texts.
+fn measure_gaps(model: &dyn MaskedLanguageModel, texts: &[String]) -> Result<Moments> {
+    let some = |texts: &[String]| {
+        let all: Vec<_> = texts
+            .iter()
+            .map(|text| teda_mechanisms::gaps(text))
+            .collect();
+        let gaps: Vec<Gap<'_>> = all
+            .iter()
+            .flat_map(|(whole, gaps)| gaps.iter().map(move |gap| (whole, gap)))
+            .map(|(whole, (before, after))| Gap {
+                whole,
+                before,
+                after,
+            })
+            .collect();
+        let states = model.states(&gaps, Keep::No)?;
+        let states: Vec<&State> = states.iter().collect();
+        let logits = model.logits(&states, 0..model.words().len())?;
+        Ok(Moments::of(&logits))
+    };
+    let all = texts
+        .par_chunks(TEXTS)
+        .map(some)
+        .collect::<Result<Vec<_>>>()?;
+    let moments = all.into_iter().fold(Moments::default(), Moments::plus);
+    match moments.count {
+        0 => Err(Error::failed(
+            "no text has a word that DP-MLM would draw anew",
+        )),
+        _ => Ok(moments),
+    }
 }

@@ -8,14 +8,18 @@ pub mod spec;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
 use teda_attacks::Judge;
-use teda_core::{Encoder, Error, LanguageModel, Result, TextGenerator, TokenMap};
+use teda_core::digest::hexadecimal;
+use teda_core::{
+    Encoder, Error, LanguageModel, MaskedLanguageModel, Result, TextGenerator, TokenMap,
+};
 use teda_datasets::Limits;
 use teda_hub::{Resolved, Store};
 use teda_mechanisms::{Context, Memory, Rewriter};
 use teda_models::builtin::{self, Infill};
 use teda_models::generate::{self, LocalModel, Sampler};
-use teda_models::{Backend, Checkpoint, MaskedLm, SentenceEncoder};
+use teda_models::{Backend, Checkpoint, FillMask, MaskedLm, SentenceEncoder, fill_mask};
 use teda_results::ModelRecord;
 use teda_server::{Http, Usage};
 
@@ -43,6 +47,9 @@ pub struct Wanted {
 /// The tables of mechanisms may take one part in this many of the memory for language models, in addition to it.
 const SHARE_OF_TABLES: usize = 4;
 
+/// So may what a masked language model keeps of the texts it read.
+const SHARE_OF_STATES: usize = 4;
+
 /// The models of a run, chosen by name.
 pub struct Models {
     /// The sentence encoder of attack, candidate sampling and pruning.
@@ -53,6 +60,8 @@ pub struct Models {
     generator: Option<Loaded>,
     /// The language model that rewrites, if a mechanism of the run needs one.
     language: Option<Loaded>,
+    /// The masked language model that rewrites, if a mechanism of the run needs one.
+    masked: Option<Arc<FillMask>>,
     /// The adversary's language model, if an attack of the run needs one.
     pub judge: Option<Judge>,
     /// The manifest's records of them.
@@ -127,6 +136,7 @@ impl Models {
             tokens,
             generator: None,
             language: None,
+            masked: None,
             judge: None,
             records: shipped(builtin::Model::Encoder),
             servers: Vec::new(),
@@ -153,27 +163,54 @@ impl Models {
         needs: &[(String, Rewriter)],
         access: &Access,
     ) -> Result<()> {
-        let any = |wanted: [Rewriter; 2]| needs.iter().any(|(_, need)| wanted.contains(need));
+        let any = |wanted: &[Rewriter]| needs.iter().any(|(_, need)| wanted.contains(need));
         if !spec.is_builtin() {
-            if !needs.is_empty() {
+            if any(&[Rewriter::Masked]) {
+                self.masked = Some(Arc::new(self.load_masked(spec, access)?));
+            }
+            let others: Vec<_> = needs
+                .iter()
+                .filter(|(_, need)| *need != Rewriter::Masked)
+                .cloned()
+                .collect();
+            if !others.is_empty() {
                 let model = self.load_language_model(spec, true, access)?;
-                check(spec, &model, needs)?;
+                check(spec, &model, &others)?;
                 self.generator = Some(model.clone());
                 self.language = Some(model);
             }
             return Ok(());
         }
-        if any([Rewriter::Generator, Rewriter::Any]) {
+        if any(&[Rewriter::Generator, Rewriter::Any]) {
             self.generator = Some(self.load_language_model(spec, true, access)?);
         } else {
-            // The rewriter has no options, and an option without effect is an error.
+            // The other models in the binary have no options, and an option without effect is an error.
             spec.takes(&[])?;
         }
-        let speaks = needs.iter().any(|(_, need)| *need != Rewriter::Generator);
-        if speaks {
+        if any(&[Rewriter::Sampler, Rewriter::LanguageModel, Rewriter::Any]) {
             self.language = Some(self.load_rewriter(access)?);
         }
+        if any(&[Rewriter::Masked, Rewriter::Any]) {
+            self.masked = Some(Arc::new(builtin::fill_mask(
+                access.memory / SHARE_OF_STATES,
+            )?));
+            self.record(shipped(builtin::Model::Infill));
+        }
         Ok(())
+    }
+
+    /// The masked language model that `spec` names.
+    fn load_masked(&mut self, spec: &Spec, access: &Access) -> Result<FillMask> {
+        let Target::Stored(name) = &spec.target else {
+            return Err(only_masked(spec));
+        };
+        spec.takes(&[])?;
+        let (checkpoint, resolved) = self.open(name, access)?;
+        if !MaskedLm::fits(&checkpoint) {
+            return Err(only_masked(spec));
+        }
+        let store = Store::open(access.store())?;
+        masked(checkpoint, &resolved, access, store.directory().parent())
     }
 
     /// Makes attacks and candidate sampling use an encoder of the calling program.
@@ -338,6 +375,10 @@ impl Models {
             generator: self.generator.as_ref().map(Loaded::generator),
             sampler: self.language.as_ref().map(Loaded::generator),
             language_model: self.language.as_ref().and_then(Loaded::language_model),
+            masked_language_model: self
+                .masked
+                .clone()
+                .map(|model| -> Arc<dyn MaskedLanguageModel> { model }),
             memory: self.memory.clone(),
         }
     }
@@ -388,11 +429,57 @@ pub fn language_model(name: &str, chat: bool, access: &Access) -> Result<LocalMo
     LocalModel::load(Checkpoint::open(name, &resolved.path)?, options)
 }
 
+/// The masked language model that `name` names in the store, or `builtin-infill`; `None` if it is another kind of model.
+///
+/// # Errors
+/// Any error from the store or from opening the files.
+pub fn masked_language_model(name: &str, access: &Access) -> Result<Option<FillMask>> {
+    if name == "builtin-infill" {
+        return builtin::fill_mask(0).map(Some);
+    }
+    if name == "builtin" {
+        return Ok(None);
+    }
+    let resolved = Store::open(access.store())?.resolve(name)?;
+    let checkpoint = Checkpoint::open(name, &resolved.path)?;
+    match MaskedLm::fits(&checkpoint) {
+        true => masked(checkpoint, &resolved, access, None).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// A masked language model from its files. What it makes of texts is kept below `cache`, by the digest of its files.
+fn masked(
+    checkpoint: Checkpoint,
+    resolved: &Resolved,
+    access: &Access,
+    cache: Option<&Path>,
+) -> Result<FillMask> {
+    let mut digest = Sha256::new().chain_update(device());
+    for file in &resolved.files {
+        digest.update(&file.name);
+        digest.update(&file.sha256);
+    }
+    let digest = hexadecimal(&digest.finalize());
+    let options = fill_mask::Options {
+        memory: access.memory / SHARE_OF_STATES,
+        states: cache.map(|cache| cache.join("states").join(digest)),
+        logit_moments: resolved.card.as_ref().and_then(|card| card.logit_moments),
+    };
+    FillMask::load(checkpoint, &options)
+}
+
+fn only_masked(spec: &Spec) -> Error {
+    Error::usage(format!(
+        "'dp-mlm' needs a masked language model run in this process, which --llm {spec} is not. Take --llm builtin, or for example --llm roberta-base (`teda models pull roberta-base` fetches it)"
+    ))
+}
+
 /// Checks that what was loaded can do what the mechanisms need.
 fn check(spec: &Spec, loaded: &Loaded, needs: &[(String, Rewriter)]) -> Result<()> {
     for (mechanism, need) in needs {
         let (served, what) = match need {
-            Rewriter::Nothing | Rewriter::Generator => (true, ""),
+            Rewriter::Nothing | Rewriter::Generator | Rewriter::Masked => (true, ""),
             Rewriter::Sampler => (
                 !matches!(loaded, Loaded::Infill(_)),
                 "a language model, which generates",

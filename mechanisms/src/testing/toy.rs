@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2};
 use teda_core::{
-    Answer, Choose, Encoder, Followed, Generated, LanguageModel, LogLikelihood, MaxNewTokens,
-    Prompt, Query, Result, Sampling, Scorer, Seed, Sequence, TextGenerator, TokenMap, Weigh,
-    ln_softmax_over,
+    Answer, Choose, Encoder, Followed, Gap, Generated, Keep, LanguageModel, LogLikelihood,
+    MaskedLanguageModel, MaxNewTokens, Prompt, Query, Result, Sampling, Scorer, Seed, Sequence,
+    State, TextGenerator, TokenMap, Weigh, ln_softmax_over,
 };
 
 use crate::entry::Context;
@@ -70,6 +70,7 @@ pub fn context() -> Context {
         generator: Some(toy.clone()),
         sampler: Some(toy.clone()),
         language_model: Some(toy),
+        masked_language_model: Some(Arc::new(Gaps::new())),
         memory: Memory::new(1 << 20),
     }
 }
@@ -249,5 +250,45 @@ impl Scorer for Toy {
         let followed = self.follow(prompt, &pairs, &weigh)?;
         let likelihood = |answer: Answer<Followed>| answer.map(|followed| followed.likelihood);
         Ok(followed.into_iter().map(likelihood).collect())
+    }
+}
+
+/// A masked language model over a few words, some of which are written alike, and one of which writes nothing. Its state
+/// at a gap is its logits, from −3 to 3: a function of all that it is shown.
+pub struct Gaps(Vec<String>);
+
+impl Gaps {
+    pub fn new() -> Self {
+        Self(["t0", "t1", "T1", "", ".", "``"].map(String::from).into())
+    }
+}
+
+impl MaskedLanguageModel for Gaps {
+    fn words(&self) -> &[String] {
+        &self.0
+    }
+
+    fn logit_moments(&self) -> Option<(f64, f64)> {
+        Some(MOMENTS)
+    }
+
+    fn states(&self, gaps: &[Gap<'_>], _: Keep) -> Result<Vec<State>> {
+        let state = |gap: &Gap<'_>| {
+            let seed = Seed::root(5)
+                .named(gap.whole)
+                .named(gap.before)
+                .named(gap.after);
+            let mut stream = seed.stream();
+            self.0
+                .iter()
+                .map(|_| (6.0 * stream.uniform() - 3.0) as f32)
+                .collect()
+        };
+        Ok(gaps.iter().map(state).collect())
+    }
+
+    fn logits(&self, states: &[&State], tokens: std::ops::Range<usize>) -> Result<Vec<f32>> {
+        let logits = states.iter().flat_map(|state| &state[tokens.clone()]);
+        Ok(logits.copied().collect())
     }
 }

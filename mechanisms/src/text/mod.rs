@@ -3,6 +3,8 @@
 pub mod answer;
 pub mod keywords;
 pub mod masking;
+pub mod nltk_stopwords;
 pub mod similarity;
 pub mod spelling;
 pub mod stopwords;
+pub mod treebank;

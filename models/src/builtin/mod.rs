@@ -12,6 +12,7 @@ use teda_core::{Error, Result};
 use tokenizers::Tokenizer;
 
 use crate::checkpoint::{Checkpoint, Pooling, Safetensors};
+use crate::fill_mask::{self, FillMask};
 use crate::generate::{self, LocalModel};
 use crate::masked::MaskedLm;
 use crate::matrix::Backend;
@@ -62,6 +63,9 @@ const REWRITER_END: u32 = 2;
 /// μ and σ of the rewriter's logits, as measured by `teda models calibrate builtin`.
 const REWRITER_LOGITS: (f64, f64) = (-2.844976, 2.466567);
 
+/// μ and σ of the infilling model's logits at gaps, as measured by `teda models calibrate builtin-infill`.
+const INFILL_LOGITS: (f64, f64) = (-5.225089, 2.527953);
+
 /// The built-in sentence encoder.
 ///
 /// # Errors
@@ -84,6 +88,23 @@ pub fn infill(options: Options) -> Result<Infill> {
     let tensors = INFILL_WEIGHTS.tensors()?;
     let model = MaskedLm::of("builtin", &tensors, &config, &Backend::Kernels)?;
     Infill::new(model, tokenizer(&INFILL_TOKENIZER)?, options)
+}
+
+/// The infilling model as a masked language model that exposes its logits; `memory` bounds the states that are kept,
+/// in bytes.
+///
+/// # Errors
+/// If the shipped files do not fit together, which a test rules out.
+pub fn fill_mask(memory: usize) -> Result<FillMask> {
+    let config = INFILL_CONFIG.json()?;
+    let tensors = INFILL_WEIGHTS.tensors()?;
+    let model = MaskedLm::of("builtin", &tensors, &config, &Backend::Kernels)?;
+    let options = fill_mask::Options {
+        memory,
+        states: None,
+        logit_moments: Some(INFILL_LOGITS),
+    };
+    FillMask::new(model, tokenizer(&INFILL_TOKENIZER)?, &options)
 }
 
 /// The built-in rewriter: a small encoder-decoder that repeats a text, in its own words as far as the draws allow. It

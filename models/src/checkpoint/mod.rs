@@ -19,7 +19,7 @@ use tokenizers::Tokenizer;
 pub(crate) use chat::Chat;
 pub(crate) use safetensors::Safetensors;
 pub(crate) use tensors::Tensors;
-pub(crate) use tokenizer::{decode, encode};
+pub(crate) use tokenizer::{decode, decode_all, encode};
 
 /// Most bytes in a settings file; the longest are the indices of very large models, some 10 MB.
 const LONGEST_SETTINGS: u64 = 16 << 20;

@@ -169,7 +169,19 @@ pub(crate) fn encode(tokenizer: &Tokenizer, text: &str, special: bool) -> Result
 /// # Errors
 /// If the tokenizer fails.
 pub(crate) fn decode(tokenizer: &Tokenizer, tokens: &[u32]) -> Result<String> {
-    caught(|| tokenizer.decode(tokens, true))
+    decoded(tokenizer, tokens, true)
+}
+
+/// The text of `tokens`, special ones by their names.
+///
+/// # Errors
+/// If the tokenizer fails.
+pub(crate) fn decode_all(tokenizer: &Tokenizer, tokens: &[u32]) -> Result<String> {
+    decoded(tokenizer, tokens, false)
+}
+
+fn decoded(tokenizer: &Tokenizer, tokens: &[u32], without_special: bool) -> Result<String> {
+    caught(|| tokenizer.decode(tokens, without_special))
         .and_then(|text| text.map_err(|e| e.to_string()))
         .map_err(|e| Error::failed(format!("the model's tokenizer: {e}")))
 }

@@ -1,5 +1,7 @@
 //! The linear layer y = x Wᵀ + b, with the weights packed once at load.
 
+use std::ops::Range;
+
 use pulp::{Arch, Simd, WithSimd};
 
 /// Outputs per panel: two AVX-512 vectors, four AVX2 or eight NEON ones.
@@ -77,13 +79,42 @@ impl Linear {
 
     /// The layer's output for `input` `[rows × inputs]`: `[rows × outputs]`.
     pub(crate) fn apply(&self, input: &[f32]) -> Vec<f32> {
+        self.apply_panels(input, 0..self.bias.len())
+    }
+
+    /// The columns `wanted` of [`Linear::apply`], to the bit: `[rows × wanted]`. Only the panels that hold them are
+    /// computed.
+    pub(crate) fn apply_some(&self, input: &[f32], wanted: Range<usize>) -> Vec<f32> {
+        let panels = wanted.start / PANEL..wanted.end.div_ceil(PANEL);
+        let first = panels.start * PANEL;
+        let width = self.width(&panels);
+        let computed = self.apply_panels(input, panels);
+        if wanted.len() == width {
+            return computed;
+        }
+        let columns = wanted.start - first..wanted.end - first;
+        let rows = computed.chunks_exact(width.max(1));
+        rows.flat_map(|row| &row[columns.clone()])
+            .copied()
+            .collect()
+    }
+
+    /// Number of outputs in these panels.
+    fn width(&self, panels: &Range<usize>) -> usize {
+        (panels.end * PANEL).min(self.outputs) - (panels.start * PANEL).min(self.outputs)
+    }
+
+    fn apply_panels(&self, input: &[f32], panels: Range<usize>) -> Vec<f32> {
         let count = input.len() / self.inputs;
-        let mut output = vec![0.0; count * self.outputs];
-        if count == 0 {
+        let width = self.width(&panels);
+        let mut output = vec![0.0; count * width];
+        if output.is_empty() {
             return output;
         }
         Arch::new().dispatch(Apply {
             layer: self,
+            panels,
+            width,
             input: Rows {
                 values: input,
                 stride: self.inputs,
@@ -97,6 +128,9 @@ impl Linear {
 
 struct Apply<'a> {
     layer: &'a Linear,
+    panels: Range<usize>,
+    /// Number of outputs in these panels.
+    width: usize,
     input: Rows<'a>,
     output: &'a mut [f32],
 }
@@ -106,20 +140,16 @@ impl WithSimd for Apply<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Linear {
-            inputs,
-            outputs,
-            panels,
-            bias,
-        } = self.layer;
+        let inputs = self.layer.inputs;
+        let panels = &self.layer.panels[self.panels.start * inputs..self.panels.end * inputs];
+        let biases = &self.layer.bias[self.panels];
         // Panel outermost: the weights of 32 outputs stay in the first-level cache while all rows pass.
-        for (p, (panel, bias)) in panels.chunks_exact(*inputs).zip(bias).enumerate() {
+        for (p, (panel, bias)) in panels.chunks_exact(inputs).zip(biases).enumerate() {
             let first = p * PANEL;
-            let width = PANEL.min(outputs - first);
             let mut target = Target {
                 output: &mut self.output[first..],
-                stride: *outputs,
-                width,
+                stride: self.width,
+                width: PANEL.min(self.width - first),
             };
             multiply(simd, self.input, panel, Start::At(bias), &mut target);
         }
@@ -273,6 +303,8 @@ mod tests {
             output.fill(0.0);
             run(Apply {
                 layer: &layer,
+                panels: 0..3,
+                width: 70,
                 input: Rows {
                     values: &input,
                     stride: 192,
@@ -299,6 +331,13 @@ mod tests {
         for count in [1, 2, 3, 4, 11, 12, 13, 39] {
             let part = layer.apply(&input[..count * 192]);
             assert_eq!(part, all[..count * 70], "{count} rows");
+        }
+        for wanted in [0..70, 0..32, 32..64, 64..70, 5..6, 31..33, 33..70, 9..9] {
+            let some = layer.apply_some(&input[..3 * 192], wanted.clone());
+            let expected: Vec<f32> = (0..3)
+                .flat_map(|row| all[row * 70..][wanted.clone()].to_vec())
+                .collect();
+            assert_eq!(some, expected, "{wanted:?}");
         }
     }
 }

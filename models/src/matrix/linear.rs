@@ -1,5 +1,7 @@
 //! The linear layer y = x Wᵀ + b.
 
+use std::ops::Range;
+
 use candle_core::{Device, Tensor};
 use teda_core::Result;
 
@@ -60,6 +62,23 @@ impl Linear {
         }
     }
 
+    /// The outputs `wanted` alone, `[rows × wanted]`, for `x` `[rows × inputs]`.
+    pub(crate) fn apply_some(&self, x: &[f32], wanted: Range<usize>) -> Result<Vec<f32>> {
+        match self {
+            Self::Packed(layer) => Ok(layer.apply_some(x, wanted)),
+            Self::Tensors(weight, bias) => {
+                let inputs = weight.dim(0).map_err(failed)?;
+                let x = tensor(x.to_vec(), inputs, weight.device())?;
+                let weight = weight.narrow(1, wanted.start, wanted.len());
+                let bias = bias.narrow(1, wanted.start, wanted.len());
+                weight
+                    .and_then(|weight| x.matmul(&weight.contiguous()?)?.broadcast_add(&bias?))
+                    .and_then(|y| y.flatten_all()?.to_vec1())
+                    .map_err(failed)
+            }
+        }
+    }
+
     /// The weights of some outputs, `[chosen × inputs]`: the rows of an embedding table that is tied
     /// to this layer.
     pub(crate) fn weights(&self, chosen: &[u32]) -> Result<Vec<f32>> {
@@ -91,6 +110,7 @@ mod tests {
         };
         agree(|backend| layer(backend).apply(&backend.matrix(numbers(3 * 7, 2), 7)?));
         agree(|backend| backend.matrix(layer(backend).weights(&[39, 0, 5])?, 7));
+        agree(|backend| backend.matrix(layer(backend).apply_some(&numbers(3 * 7, 2), 5..9)?, 4));
         let layer = layer(&Backend::Kernels);
         assert_eq!(layer.outputs(), 40);
         assert_eq!(layer.weights(&[1]).unwrap(), numbers(14, 3)[7..]);

@@ -54,9 +54,13 @@ impl Masked {
 impl Head {
     /// The logits of states after the last layer.
     pub(crate) fn logits(&self, states: &Matrix) -> Result<Matrix> {
+        self.decoder.apply(&self.features(states)?)
+    }
+
+    /// What the decoder reads of states after the last layer.
+    pub(crate) fn features(&self, states: &Matrix) -> Result<Matrix> {
         let dense = self.dense.apply(states)?;
         // RoBERTa's head uses gelu whatever the layers' activation is.
-        let dense = self.norm.apply(Activation::Gelu.of(dense)?)?;
-        self.decoder.apply(&dense)
+        self.norm.apply(Activation::Gelu.of(dense)?)
     }
 }
