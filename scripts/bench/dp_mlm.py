@@ -18,6 +18,7 @@ model that finds sentences.
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -133,11 +134,12 @@ def passes(core, path, texts, filling, work):
 
 def audit(teda, path, file, work, trials):
     """Seconds of an audit of this many trials, with its states on disk."""
+    out = work / f"run-{trials}"
+    shutil.rmtree(out, ignore_errors=True)
     start = time.perf_counter()
     run(
         [teda, "audit", "--mech", "dp-mlm", "--llm", path, "--dataset", file, "--epsilon", "100", "--attack", "embedding"]
-        + ["--set", f"clip_low={CLIP[0]},clip_high={CLIP[1]}", "--trials", trials, "--out", work / f"run-{trials}"]
-        + ["--force"],
+        + ["--set", f"clip_low={CLIP[0]},clip_high={CLIP[1]}", "--trials", trials, "--out", out],
         env=os.environ | {"TEDA_CACHE": str(work / "cache")},
     )
     return time.perf_counter() - start

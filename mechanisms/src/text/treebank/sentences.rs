@@ -73,7 +73,7 @@ mod tests {
         ];
         assert_eq!(sentences(text), expected);
         assert_eq!(sentences(""), [""]);
-        assert_eq!(sentences(" . . "), [" . . "]);
+        assert_eq!(sentences(" . . "), [" .", " . "]);
     }
 
     #[test]
