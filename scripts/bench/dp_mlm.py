@@ -77,6 +77,11 @@ def checkpoint(work):
     bpe.train_from_iterator(texts, vocab_size=50265, min_frequency=1, special_tokens=special)
     path.mkdir(parents=True, exist_ok=True)
     bpe.save(str(path / "bpe.json"))
+    # As in roberta-base, a mask takes the space before it.
+    saved = json.loads((path / "bpe.json").read_text())
+    for token in saved["added_tokens"]:
+        token["lstrip"] = token["content"] == "<mask>"
+    (path / "bpe.json").write_text(json.dumps(saved))
     fast = RobertaTokenizerFast(tokenizer_file=str(path / "bpe.json"), model_max_length=512)
     fast.save_pretrained(path)
     torch.manual_seed(0)
