@@ -5,6 +5,7 @@
 //! texts → candidate set and secret → release → scores → guess → matrix → bound → verdict.
 
 mod attack;
+mod autoencoder;
 mod confusion_matrix;
 pub mod digest;
 mod dots;
@@ -25,6 +26,7 @@ pub mod stats;
 mod verdict;
 
 pub use attack::{Attack, Example, Fitted, Learner, Observation, Sign};
+pub use autoencoder::Autoencoder;
 pub use confusion_matrix::ConfusionMatrix;
 pub use dots::dots;
 pub use error::{Error, Result};
