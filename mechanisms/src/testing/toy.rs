@@ -53,6 +53,15 @@ pub fn opposites() -> Arc<Toy> {
     })
 }
 
+/// Two words in one dimension: "t0" at 1 and "t1" at −1; all others are at 0, and never released.
+pub fn line() -> Arc<Toy> {
+    let place = |token: usize| [1.0, -1.0].get(token).copied().unwrap_or(0.0);
+    Arc::new(Toy {
+        vectors: Array2::from_shape_fn((TOKENS, 1), |(token, _)| place(token)),
+        released: vec![0, 1],
+    })
+}
+
 /// Settings as the command line gives them.
 pub fn given(settings: &[(&str, &str)]) -> Vec<(String, String)> {
     let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
