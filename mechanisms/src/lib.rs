@@ -19,6 +19,7 @@ mod safedp;
 mod testing;
 mod text;
 mod tokens;
+mod view;
 
 pub use entry::{Build, Context, Entry, Kind, Preset, Rewriter};
 pub use exec::{Children, Exec, Options as ExecOptions};
