@@ -75,6 +75,7 @@ fn mechanism(epsilon: f64) -> Box<dyn Mechanism> {
         generator: None,
         sampler: None,
         language_model: Some(Arc::new(model())),
+        scorer: None,
         memory: Memory::default(),
     };
     let entry = registry::entry("dp-prompt").unwrap();

@@ -76,6 +76,7 @@ fn audit(name: &str) -> Audit {
         generator: None,
         sampler: None,
         language_model: None,
+        scorer: None,
         memory: Memory::default(),
     };
     let entry = registry::entry(name).unwrap();

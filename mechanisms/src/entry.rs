@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use teda_core::{
-    Encoder, Error, LanguageModel, Mechanism, Parameter, Result, Settings, TextGenerator, TokenMap,
-    Unit,
+    Encoder, Error, LanguageModel, Mechanism, Parameter, Result, Scorer, Settings, TextGenerator,
+    TokenMap, Unit,
 };
 
 use crate::memory::Memory;
@@ -24,6 +24,8 @@ pub struct Context {
     pub sampler: Option<Arc<dyn TextGenerator>>,
     /// The language model; present if [`Entry::rewriter`] asks for one.
     pub language_model: Option<Arc<dyn LanguageModel>>,
+    /// The language model whose perplexity ranks texts; present if [`Entry::rewriter`] asks for any model.
+    pub scorer: Option<Arc<dyn Scorer>>,
     /// The shared memory for the tables of all mechanisms.
     pub memory: Memory,
 }
@@ -51,8 +53,11 @@ impl Rewriter {
             Self::Nothing => None,
             Self::Generator => Some("any rewriter, the one in the binary too"),
             Self::Sampler => Some("a language model, here or on a server"),
-            Self::LanguageModel | Self::Any => {
+            Self::LanguageModel => {
                 Some("a language model run in this process: its logits are seen")
+            }
+            Self::Any => {
+                Some("a language model, here or, if its parameters need no logits, on a server")
             }
         }
     }

@@ -139,7 +139,7 @@ pub struct Arguments {
         value_name = "RUN",
         conflicts_with_all = ["mech", "releases", "claim", "epsilon", "dataset", "split", "limit", "min_words", "max_words",
             "attack", "k", "lambda", "neighbours", "pairs", "trials", "alpha", "delta", "estimator", "until", "set",
-            "preset", "seed", "encoder", "llm", "judge", "shard", "keep", "out", "dry_run"]
+            "preset", "seed", "encoder", "llm", "scorer", "judge", "shard", "keep", "out", "dry_run"]
     )]
     resume: Option<PathBuf>,
     #[command(flatten)]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use teda_attacks::Judge;
-use teda_core::{Encoder, Error, LanguageModel, Result, TextGenerator, TokenMap};
+use teda_core::{Encoder, Error, LanguageModel, Result, Scorer, TextGenerator, TokenMap};
 use teda_datasets::Limits;
 use teda_hub::{Resolved, Store};
 use teda_mechanisms::{Context, Memory, Rewriter};
@@ -32,6 +32,8 @@ pub struct Wanted {
     pub encoder: String,
     /// The rewriter.
     pub llm: String,
+    /// The language model whose perplexity ranks texts.
+    pub scorer: String,
     /// The judge.
     pub judge: String,
     /// The mechanisms that rewrite with a model, and the kind of model each needs.
@@ -53,6 +55,8 @@ pub struct Models {
     generator: Option<Loaded>,
     /// The language model that rewrites, if a mechanism of the run needs one.
     language: Option<Loaded>,
+    /// The language model whose perplexity ranks texts, if a mechanism of the run ranks any.
+    scorer: Option<Arc<dyn Scorer>>,
     /// The adversary's language model, if an attack of the run needs one.
     pub judge: Option<Judge>,
     /// The manifest's records of them.
@@ -127,6 +131,7 @@ impl Models {
             tokens,
             generator: None,
             language: None,
+            scorer: None,
             judge: None,
             records: shipped(builtin::Model::Encoder),
             servers: Vec::new(),
@@ -142,6 +147,7 @@ impl Models {
         // A wrong name is an error even if nothing would use it.
         spec.check_name()?;
         models.load_rewriters(&spec, &wanted.rewriters, access)?;
+        models.load_scorer(wanted, access)?;
         models.load_judge(wanted, &spec, access)?;
         Ok(models)
     }
@@ -173,6 +179,36 @@ impl Models {
         if speaks {
             self.language = Some(self.load_rewriter(access)?);
         }
+        Ok(())
+    }
+
+    /// Loads the language model whose perplexity ranks texts: by default the one that rewrites, or where that shows no
+    /// probabilities, the one in the binary.
+    fn load_scorer(&mut self, wanted: &Wanted, access: &Access) -> Result<()> {
+        let spec = Spec::parse("--scorer", &wanted.scorer)?;
+        spec.takes(&[])?;
+        spec.check_name()?;
+        if !wanted
+            .rewriters
+            .iter()
+            .any(|(_, need)| *need == Rewriter::Any)
+        {
+            return Ok(());
+        }
+        let loaded = match (&spec.target, &self.language) {
+            (Target::Automatic, Some(own @ Loaded::Local(_))) => own.clone(),
+            _ if spec.is_builtin() => self.load_rewriter(access)?,
+            _ => self.load_language_model(&spec, true, access)?,
+        };
+        self.scorer = Some(match loaded {
+            Loaded::Local(model) => model,
+            Loaded::Server(server) => server,
+            Loaded::Infill(_) => {
+                return Err(Error::usage(format!(
+                    "--scorer {spec}: a model that fills gaps has no perplexity; take builtin, or a language model such as gpt2"
+                )));
+            }
+        });
         Ok(())
     }
 
@@ -338,6 +374,7 @@ impl Models {
             generator: self.generator.as_ref().map(Loaded::generator),
             sampler: self.language.as_ref().map(Loaded::generator),
             language_model: self.language.as_ref().and_then(Loaded::language_model),
+            scorer: self.scorer.clone(),
             memory: self.memory.clone(),
         }
     }
@@ -397,7 +434,11 @@ fn check(spec: &Spec, loaded: &Loaded, needs: &[(String, Rewriter)]) -> Result<(
                 !matches!(loaded, Loaded::Infill(_)),
                 "a language model, which generates",
             ),
-            Rewriter::LanguageModel | Rewriter::Any => (
+            Rewriter::Any => (
+                !matches!(loaded, Loaded::Infill(_)),
+                "a language model, which generates",
+            ),
+            Rewriter::LanguageModel => (
                 matches!(loaded, Loaded::Local(_)),
                 "a language model whose logits can be seen, which a server does not show",
             ),

@@ -78,7 +78,8 @@ pub fn context() -> Context {
         encoder: toy.clone(),
         generator: Some(toy.clone()),
         sampler: Some(toy.clone()),
-        language_model: Some(toy),
+        language_model: Some(toy.clone()),
+        scorer: Some(toy),
         memory: Memory::new(1 << 20),
     }
 }
@@ -205,6 +206,9 @@ impl LanguageModel for Toy {
                 let max_new_tokens = match sequence.max_new_tokens {
                     MaxNewTokens::Tokens(count) => count,
                     MaxNewTokens::AsPrompt => self.prompt_tokens(prompt, sequence.text)?,
+                    MaxNewTokens::BeyondPrompt(extra) => {
+                        self.prompt_tokens(prompt, sequence.text)? + extra
+                    }
                 };
                 let mut stream = sequence.seed.stream();
                 let mut tokens = Vec::new();

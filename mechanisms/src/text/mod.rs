@@ -6,3 +6,4 @@ pub mod masking;
 pub mod similarity;
 pub mod spelling;
 pub mod stopwords;
+pub mod treebank;
