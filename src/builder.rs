@@ -103,7 +103,8 @@ impl Audit {
         })
     }
 
-    /// The nominal ε at which a mechanism of the registry, or a program, is run.
+    /// The nominal ε at which a mechanism of the registry, or a program, is run, such as
+    /// [`TEDA`](crate::audit::epsilons::TEDA).
     #[must_use]
     pub fn epsilons(self, epsilons: impl IntoIterator<Item = f64>) -> Self {
         let epsilons = epsilons.into_iter().collect();

@@ -76,6 +76,7 @@ fn mechanism(epsilon: f64) -> Box<dyn Mechanism> {
         sampler: None,
         language_model: Some(Arc::new(model())),
         masked_language_model: None,
+        scorer: None,
         memory: Memory::default(),
     };
     let entry = registry::entry("dp-prompt").unwrap();

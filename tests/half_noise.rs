@@ -77,6 +77,7 @@ fn audit(name: &str) -> Audit {
         sampler: None,
         language_model: None,
         masked_language_model: None,
+        scorer: None,
         memory: Memory::default(),
     };
     let entry = registry::entry(name).unwrap();

@@ -145,9 +145,16 @@ impl Guarantee {
     /// With n = `lengths.longest` units, a per-unit claim composes to (nε, nδ). A one-token claim
     /// extends to any two texts only if all of them have the same number n of tokens: then they
     /// differ in at most n positions and group privacy gives (nε, δ(e^{nε}−1)/(e^ε−1)). Between
-    /// texts of different length it says nothing. A metric claim needs the distance of the pair.
+    /// texts of different length it says nothing. A metric claim is ε a unit of distance: between texts that are at
+    /// most `diameter` apart it is ε·`diameter` ([`Mechanism::diameter`](crate::Mechanism::diameter)), and nothing
+    /// without it.
     #[must_use]
-    pub fn between(&self, neighbours: Neighbours, lengths: Option<Lengths>) -> Option<Privacy> {
+    pub fn between(
+        &self,
+        neighbours: Neighbours,
+        lengths: Option<Lengths>,
+        diameter: Option<f64>,
+    ) -> Option<Privacy> {
         let whole_text = match self.unit {
             Unit::Text => Privacy {
                 epsilon: self.epsilon,
@@ -167,7 +174,11 @@ impl Guarantee {
             (Neighbours::OneToken, Neighbours::AnyTexts) => lengths
                 .filter(|l| l.shortest == l.longest)
                 .map(|l| group(whole_text, l.longest)),
-            (Neighbours::Metric, _) | (_, Neighbours::Metric) => None,
+            (Neighbours::Metric, _) => diameter.map(|diameter| Privacy {
+                epsilon: self.epsilon * diameter,
+                delta: whole_text.delta,
+            }),
+            (_, Neighbours::Metric) => None,
         }
     }
 }
@@ -220,24 +231,24 @@ mod tests {
             epsilon: 0.5,
             delta: 1e-5,
         });
-        assert_eq!(g.between(Neighbours::AnyTexts, None), expected);
-        assert_eq!(g.between(Neighbours::OneToken, MIXED), expected);
+        assert_eq!(g.between(Neighbours::AnyTexts, None, None), expected);
+        assert_eq!(g.between(Neighbours::OneToken, MIXED, None), expected);
     }
 
     #[test]
     fn per_token_claims_compose_over_the_longest_text() {
         let g = claim(Unit::Token, Neighbours::AnyTexts, 1e-5);
-        let p = g.between(Neighbours::AnyTexts, MIXED).unwrap();
+        let p = g.between(Neighbours::AnyTexts, MIXED, None).unwrap();
         assert!((p.epsilon - 4.0).abs() < 1e-15 && (p.delta - 8e-5).abs() < 1e-18);
-        assert_eq!(g.between(Neighbours::AnyTexts, None), None);
+        assert_eq!(g.between(Neighbours::AnyTexts, None, None), None);
     }
 
     #[test]
     fn one_token_claims_reach_any_texts_only_at_equal_length() {
         let g = claim(Unit::Text, Neighbours::OneToken, 0.0);
-        assert_eq!(g.between(Neighbours::AnyTexts, MIXED), None);
-        assert_eq!(g.between(Neighbours::AnyTexts, None), None);
-        let p = g.between(Neighbours::AnyTexts, EQUAL).unwrap();
+        assert_eq!(g.between(Neighbours::AnyTexts, MIXED, None), None);
+        assert_eq!(g.between(Neighbours::AnyTexts, None, None), None);
+        let p = g.between(Neighbours::AnyTexts, EQUAL, None).unwrap();
         assert_eq!((p.epsilon, p.delta), (2.0, 0.0));
     }
 
@@ -278,8 +289,14 @@ mod tests {
     }
 
     #[test]
-    fn a_metric_claim_is_no_claim_without_a_distance() {
-        let g = claim(Unit::Text, Neighbours::Metric, 0.0);
-        assert_eq!(g.between(Neighbours::AnyTexts, EQUAL), None);
+    fn a_metric_claim_is_its_epsilon_times_the_greatest_distance() {
+        for (unit, delta) in [(Unit::Text, 1e-6), (Unit::Token, 4e-6)] {
+            let g = claim(unit, Neighbours::Metric, 1e-6);
+            for neighbours in [Neighbours::AnyTexts, Neighbours::OneToken] {
+                assert_eq!(g.between(neighbours, EQUAL, None), None);
+                let p = g.between(neighbours, EQUAL, Some(3.0)).unwrap();
+                assert_eq!((p.epsilon, p.delta), (1.5, delta));
+            }
+        }
     }
 }

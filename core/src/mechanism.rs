@@ -78,6 +78,13 @@ pub trait Mechanism: Send + Sync {
         None
     }
 
+    /// The greatest distance between two of `texts`, for a claim that grows with the distance
+    /// ([`Neighbours::Metric`](crate::Neighbours::Metric)); `None` for other claims, and where the claim says nothing
+    /// between some two of them.
+    fn diameter(&self, _texts: &[&str]) -> Option<f64> {
+        None
+    }
+
     /// Those of `texts` whose releases will fail because they exceed the window of the mechanism's model; `None` if
     /// there are none, or if that is not known.
     ///

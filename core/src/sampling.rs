@@ -18,7 +18,10 @@
 //! Inner products are summed in double precision in a fixed order, so that even |λ| = 10 000 leaves an error below
 //! 10⁻¹⁰ in a log probability, and the results are bit-identical on every machine, for any number of sets drawn
 //! together.
-//! number of sets drawn together.
+//!
+//! # Deviations
+//! The paper does not say whose sentence vectors these are: here they are those of the audit's encoder, which the
+//! attack by embedding uses, too.
 
 use ndarray::{ArrayView1, ArrayView2};
 use pulp::Arch;

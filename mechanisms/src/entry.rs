@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use teda_core::{
-    Encoder, Error, LanguageModel, MaskedLanguageModel, Mechanism, Parameter, Result, Settings,
-    TextGenerator, TokenMap, Unit,
+    Encoder, Error, LanguageModel, MaskedLanguageModel, Mechanism, Parameter, Result, Scorer,
+    Settings, TextGenerator, TokenMap, Unit,
 };
 
 use crate::memory::Memory;
@@ -26,6 +26,8 @@ pub struct Context {
     pub language_model: Option<Arc<dyn LanguageModel>>,
     /// The masked language model; present if [`Entry::rewriter`] asks for one.
     pub masked_language_model: Option<Arc<dyn MaskedLanguageModel>>,
+    /// The language model whose perplexity ranks texts; present if [`Entry::rewriter`] asks for any model.
+    pub scorer: Option<Arc<dyn Scorer>>,
     /// The shared memory for the tables of all mechanisms.
     pub memory: Memory,
 }
@@ -58,8 +60,11 @@ impl Rewriter {
             Self::Masked => {
                 Some("a masked language model run in this process, such as roberta-base")
             }
-            Self::LanguageModel | Self::Any => {
+            Self::LanguageModel => {
                 Some("a language model run in this process: its logits are seen")
+            }
+            Self::Any => {
+                Some("a language model, here or, if its parameters need no logits, on a server")
             }
         }
     }

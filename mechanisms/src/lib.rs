@@ -20,6 +20,7 @@ mod safedp;
 mod testing;
 mod text;
 mod tokens;
+mod view;
 
 pub use dp_mlm::gaps;
 pub use entry::{Build, Context, Entry, Kind, Preset, Rewriter};

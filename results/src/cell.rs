@@ -93,6 +93,19 @@ pub struct Cell {
     /// How varied the candidate sets were; missing in older results, and in runs without rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidates: Option<Candidates>,
+    /// What a claim that grows with the distance of two texts rests on; left out for other claims.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<Metric>,
+}
+
+/// A claim under metric privacy: `claimed_epsilon` is the nominal ε times the greatest distance.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Metric {
+    /// The greatest distance between two texts that one candidate set of the audit can hold.
+    pub greatest_distance: f64,
+    /// `empirical_epsilon` per unit of that distance: a lower bound on the nominal ε.
+    #[serde(with = "number")]
+    pub epsilon_per_distance: f64,
 }
 
 /// How varied the candidate sets of a cell were.
@@ -179,6 +192,7 @@ impl Cell {
             chosen_epsilon: Some(0.4),
             signs: Vec::new(),
             candidates: None,
+            metric: None,
             seconds: Some(41.2),
         }
     }

@@ -23,7 +23,7 @@ mod threads;
 mod timestamp;
 pub mod trials;
 
-pub use cell::{Candidates, Cell};
+pub use cell::{Candidates, Cell, Metric};
 pub use document::Document;
 pub use journal::Journal;
 pub use manifest::{CellPlan, DatasetRecord, Machine, Manifest, ModelRecord, Status};

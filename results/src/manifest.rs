@@ -182,6 +182,9 @@ pub struct CellPlan {
     /// What the attack learned, once it has: largest weights first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signs: Vec<Sign>,
+    /// The greatest distance between two texts of a candidate set, if the claim grows with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diameter: Option<f64>,
 }
 
 impl CellPlan {
@@ -409,6 +412,7 @@ mod tests {
                 trained: 0,
                 explored: 0,
                 signs: Vec::new(),
+                diameter: None,
             }],
             ..Manifest::new(
                 "0.1.0",

@@ -63,6 +63,9 @@ pub struct Config {
     pub llm: String,
     /// The sentence encoder.
     pub encoder: String,
+    /// The language model whose perplexity ranks texts.
+    #[serde(default = "automatic")]
+    pub scorer: String,
     /// The language model that attacks judge with, and how.
     #[serde(default = "automatic")]
     pub judge: String,
@@ -84,7 +87,7 @@ pub enum Keep {
     Counts,
 }
 
-/// The judge of runs made before judges were recorded.
+/// The judge, or the scorer, of runs made before it was recorded.
 fn automatic() -> String {
     AUTO.to_owned()
 }
@@ -122,6 +125,7 @@ impl Config {
             seed: 0,
             llm: "builtin".to_owned(),
             encoder: "builtin".to_owned(),
+            scorer: automatic(),
             judge: automatic(),
             shard: None,
             keep: Keep::Rows,
@@ -253,6 +257,7 @@ impl Config {
         Wanted {
             encoder: self.encoder.clone(),
             llm: self.llm.clone(),
+            scorer: self.scorer.clone(),
             judge: self.judge.clone(),
             rewriters: rewriters
                 .filter(|(_, need)| *need != Rewriter::Nothing)

@@ -7,6 +7,7 @@ pub mod corpus;
 pub mod counting;
 pub mod driver;
 mod enumerated;
+pub mod epsilons;
 pub mod pairs;
 pub mod plan;
 pub mod progress;

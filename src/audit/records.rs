@@ -52,6 +52,7 @@ pub fn cell_plans(config: &Config, plan: &Plan) -> Result<Vec<CellPlan>> {
                 trained: config.learnable(attack)?,
                 explored: config.pairs.explores(config.trials)?,
                 signs: Vec::new(),
+                diameter: series.diameter,
             })
         };
         series.attacks.iter().map(cell).collect::<Result<Vec<_>>>()

@@ -44,6 +44,8 @@ pub struct Series {
     pub white_box: bool,
     /// What the mechanism claims between the texts of this audit.
     pub claim: Option<Privacy>,
+    /// The greatest distance between two texts of a candidate set, if the claim grows with it.
+    pub diameter: Option<f64>,
     /// The node of the seed tree whose children are the trials.
     pub seed: Seed,
 }

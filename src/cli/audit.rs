@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use teda::audit::choices::{AUTO, Attacks, EstimatorChoice};
 use teda::audit::config::{Config, Keep, TRIALS};
+use teda::audit::epsilons::Epsilons;
 use teda::audit::pairs::Pairs;
 use teda::audit::plan::recorded;
 use teda::audit::progress::Progress;
@@ -49,14 +50,14 @@ pub struct Arguments {
     /// neighbours=any-texts|one-token, unit=text
     #[arg(long, value_name = "KEY=VALUE,…")]
     claim: Option<String>,
-    /// Nominal epsilons to run; each mechanism's own grid when left out
+    /// Nominal epsilons to run: numbers, and teda for TeDA's ten; each mechanism's own grid when left out
     #[arg(
         long,
         value_name = "E,…",
         value_delimiter = ',',
         allow_hyphen_values = true
     )]
-    epsilon: Option<Vec<f64>>,
+    epsilon: Option<Vec<Epsilons>>,
     #[command(flatten)]
     data: DataArguments,
     /// Attacks, all on the same releases (see `teda list attacks`); auto: learned (which learns from the first
@@ -138,7 +139,7 @@ pub struct Arguments {
         value_name = "RUN",
         conflicts_with_all = ["mech", "releases", "claim", "epsilon", "dataset", "split", "limit", "min_words", "max_words",
             "attack", "k", "lambda", "neighbours", "pairs", "trials", "alpha", "delta", "estimator", "until", "set",
-            "preset", "seed", "encoder", "llm", "judge", "shard", "keep", "out", "dry_run"]
+            "preset", "seed", "encoder", "llm", "scorer", "judge", "shard", "keep", "out", "dry_run"]
     )]
     resume: Option<PathBuf>,
     #[command(flatten)]
@@ -294,10 +295,11 @@ impl Arguments {
                 self.lambda.clone(),
             ),
         };
+        let epsilons = self.epsilon.as_deref().map(Epsilons::joined);
         let trials = match (self.trials, recorded) {
             (Some(trials), _) => trials,
             (None, Some(file)) => {
-                recorded::most_trials(Path::new(file), limits, self.epsilon.as_deref(), &self.k)?
+                recorded::most_trials(Path::new(file), limits, epsilons.as_deref(), &self.k)?
             }
             (None, None) => TRIALS,
         };
@@ -321,9 +323,7 @@ impl Arguments {
             judge: self.judge.clone(),
             shard: self.shard,
             keep: self.keep.into(),
-            ..self
-                .model
-                .config(mechanisms, self.epsilon.clone(), datasets)
+            ..self.model.config(mechanisms, epsilons, datasets)
         })
     }
 

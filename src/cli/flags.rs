@@ -80,6 +80,10 @@ pub struct ModelArguments {
     /// chat template out), a repository of the hub, a path, or a server
     #[arg(long, value_name = "MODEL", default_value = "builtin")]
     pub llm: String,
+    /// Language model whose perplexity ranks texts, for dp-gtr: auto (that of --llm, or on a server the one in the
+    /// binary), builtin, or a model such as gpt2
+    #[arg(long, value_name = "MODEL", default_value = "auto")]
+    pub scorer: String,
     #[command(flatten)]
     access: AccessArguments,
 }
@@ -185,6 +189,7 @@ impl ModelArguments {
             seed: self.seed,
             llm: self.llm.clone(),
             encoder: self.encoder.clone(),
+            scorer: self.scorer.clone(),
             ..Config::new(mechanisms)
         }
     }

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use teda_attacks::Judge;
 use teda_core::digest::hexadecimal;
 use teda_core::{
-    Encoder, Error, LanguageModel, MaskedLanguageModel, Result, TextGenerator, TokenMap,
+    Encoder, Error, LanguageModel, MaskedLanguageModel, Result, Scorer, TextGenerator, TokenMap,
 };
 use teda_datasets::Limits;
 use teda_hub::{Resolved, Store};
@@ -36,6 +36,8 @@ pub struct Wanted {
     pub encoder: String,
     /// The rewriter.
     pub llm: String,
+    /// The language model whose perplexity ranks texts.
+    pub scorer: String,
     /// The judge.
     pub judge: String,
     /// The mechanisms that rewrite with a model, and the kind of model each needs.
@@ -62,6 +64,8 @@ pub struct Models {
     language: Option<Loaded>,
     /// The masked language model that rewrites, if a mechanism of the run needs one.
     masked: Option<Arc<FillMask>>,
+    /// The language model whose perplexity ranks texts, if a mechanism of the run ranks any.
+    scorer: Option<Arc<dyn Scorer>>,
     /// The adversary's language model, if an attack of the run needs one.
     pub judge: Option<Judge>,
     /// The manifest's records of them.
@@ -137,6 +141,7 @@ impl Models {
             generator: None,
             language: None,
             masked: None,
+            scorer: None,
             judge: None,
             records: shipped(builtin::Model::Encoder),
             servers: Vec::new(),
@@ -152,6 +157,7 @@ impl Models {
         // A wrong name is an error even if nothing would use it.
         spec.check_name()?;
         models.load_rewriters(&spec, &wanted.rewriters, access)?;
+        models.load_scorer(wanted, access)?;
         models.load_judge(wanted, &spec, access)?;
         Ok(models)
     }
@@ -211,6 +217,36 @@ impl Models {
         }
         let store = Store::open(access.store())?;
         masked(checkpoint, &resolved, access, store.directory().parent())
+    }
+
+    /// Loads the language model whose perplexity ranks texts: by default the one that rewrites, or where that shows no
+    /// probabilities, the one in the binary.
+    fn load_scorer(&mut self, wanted: &Wanted, access: &Access) -> Result<()> {
+        let spec = Spec::parse("--scorer", &wanted.scorer)?;
+        spec.takes(&[])?;
+        spec.check_name()?;
+        if !wanted
+            .rewriters
+            .iter()
+            .any(|(_, need)| *need == Rewriter::Any)
+        {
+            return Ok(());
+        }
+        let loaded = match (&spec.target, &self.language) {
+            (Target::Automatic, Some(own @ Loaded::Local(_))) => own.clone(),
+            _ if spec.is_builtin() => self.load_rewriter(access)?,
+            _ => self.load_language_model(&spec, true, access)?,
+        };
+        self.scorer = Some(match loaded {
+            Loaded::Local(model) => model,
+            Loaded::Server(server) => server,
+            Loaded::Infill(_) => {
+                return Err(Error::usage(format!(
+                    "--scorer {spec}: a model that fills gaps has no perplexity; take builtin, or a language model such as gpt2"
+                )));
+            }
+        });
+        Ok(())
     }
 
     /// Makes attacks and candidate sampling use an encoder of the calling program.
@@ -379,6 +415,7 @@ impl Models {
                 .masked
                 .clone()
                 .map(|model| -> Arc<dyn MaskedLanguageModel> { model }),
+            scorer: self.scorer.clone(),
             memory: self.memory.clone(),
         }
     }
@@ -484,7 +521,11 @@ fn check(spec: &Spec, loaded: &Loaded, needs: &[(String, Rewriter)]) -> Result<(
                 !matches!(loaded, Loaded::Infill(_)),
                 "a language model, which generates",
             ),
-            Rewriter::LanguageModel | Rewriter::Any => (
+            Rewriter::Any => (
+                !matches!(loaded, Loaded::Infill(_)),
+                "a language model, which generates",
+            ),
+            Rewriter::LanguageModel => (
                 matches!(loaded, Loaded::Local(_)),
                 "a language model whose logits can be seen, which a server does not show",
             ),

@@ -21,7 +21,7 @@ fn verdict_of(cell: &Cell) -> String {
     let who = name(cell);
     let leak = number(cell.empirical_epsilon);
     let assured = assurance(cell);
-    let claim = cell.claimed_epsilon.map(number).unwrap_or_default();
+    let claim = claim_of(cell);
     let texts = between(cell);
     let attack = &cell.attack;
     let shown = if cell.empirical_epsilon > 0.0 {
@@ -30,7 +30,8 @@ fn verdict_of(cell: &Cell) -> String {
             Assurance::Certain => String::new(),
             _ => format!(" by the {attack} attack"),
         };
-        format!("{assured} {who} leaks at least ε = {leak}{found} between {texts}")
+        let per = per_distance(cell);
+        format!("{assured} {who} leaks at least ε = {leak}{per}{found} between {texts}")
     } else if cell.below_chance {
         format!(
             "releases of {who} tell the candidates apart, and the {attack} attack reads them the wrong way: right in {:.2} % of {} trials, {assured} below chance",
@@ -69,6 +70,26 @@ fn verdict_of(cell: &Cell) -> String {
             )
         }
     }
+}
+
+/// The claim as a number; of one that grows with the distance of two texts, how it comes about.
+fn claim_of(cell: &Cell) -> String {
+    let claim = cell.claimed_epsilon.map(number).unwrap_or_default();
+    match (cell.metric, cell.epsilon) {
+        (Some(metric), Some(epsilon)) => format!(
+            "{claim} (ε = {epsilon} times {}, the greatest distance between two texts of a set)",
+            number(metric.greatest_distance)
+        ),
+        _ => claim,
+    }
+}
+
+/// What a leak is per unit of distance, where a claim is.
+fn per_distance(cell: &Cell) -> String {
+    cell.metric.map_or(String::new(), |metric| {
+        let per = number(cell.empirical_epsilon / metric.greatest_distance);
+        format!(" ({per} per unit of distance)")
+    })
 }
 
 /// The texts that a leak is between: those of the witness, if there is one.
@@ -232,7 +253,27 @@ mod tests {
             chosen_epsilon: Some(empirical),
             signs: Vec::new(),
             candidates: None,
+            metric: None,
         }
+    }
+
+    #[test]
+    fn a_claim_that_grows_with_the_distance_says_how() {
+        let metric = Some(teda_results::Metric {
+            greatest_distance: 1.5,
+            epsilon_per_distance: 0.8,
+        });
+        let cell = Cell {
+            metric,
+            ..cell(1.2, Some(3.0), Verdict::Consistent)
+        };
+        let said = of(&cell);
+        let claim = "within the 3 (ε = 2 times 1.5, the greatest distance between two texts of a set) that it claims";
+        assert!(
+            said.contains("at least ε = 1.2 (0.8 per unit of distance) by"),
+            "{said}"
+        );
+        assert!(said.contains(claim), "{said}");
     }
 
     #[test]

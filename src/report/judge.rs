@@ -3,7 +3,7 @@
 use teda_core::estimator::Level;
 use teda_core::stats::binomial;
 use teda_core::{Cause, ConfusionMatrix, Privacy, Result, Verdict};
-use teda_results::{Cell, CellPlan};
+use teda_results::{Cell, CellPlan, Metric};
 
 use crate::audit::counting::Counted;
 use crate::audit::stopping::ANYTIME;
@@ -78,6 +78,11 @@ fn judge_cell(counted: &Counted, witness: Option<Witness>) -> Result<Cell> {
         candidates: (plan.explored == 0)
             .then(|| count.variety.summary())
             .flatten(),
+        // At distance 0 nothing is claimed per unit of distance.
+        metric: plan.diameter.filter(|d| *d > 0.0).map(|diameter| Metric {
+            greatest_distance: diameter,
+            epsilon_per_distance: bound.epsilon / diameter,
+        }),
     };
     // On its own, a cell was not chosen among several.
     let alone = Cell {

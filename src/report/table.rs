@@ -123,6 +123,9 @@ fn legend(cells: &[Cell]) -> String {
         cell.delta,
         spent.join("; ")
     );
+    if cells.iter().any(|cell| cell.metric.is_some()) {
+        text += "claim = ε times the greatest distance between two texts of a candidate set, where privacy is metric.\n";
+    }
     if cells.iter().any(|cell| cell.trained > 0) {
         text += "trials: those counted; the ones that an attack learned from are not.\n";
     }

@@ -2,6 +2,7 @@
 
 mod check;
 mod controls;
+mod dp_gtr;
 mod estimators;
 mod failures;
 mod goldens;

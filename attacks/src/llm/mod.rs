@@ -26,7 +26,9 @@
 //! # Deviations
 //! The judge is the audit's own (`--judge`). The paper asks once, in the order of the set, and reads one sampled
 //! answer; here the order is random, a second one balances it, and the probabilities of all answers are compared if
-//! they are visible. Line breaks of the prompt and the formulas in it are reconstructed ([`prompt`]).
+//! they are visible. On a server an answer has 16 tokens at most, which a model that thinks first needs for its thoughts:
+//! it is asked not to think, and one that cannot be kept from it needs `thinking=on` in its address. Line breaks of the
+//! prompt and the formulas in it are reconstructed ([`prompt`]).
 
 mod ask;
 mod likelihood;

@@ -7,6 +7,9 @@
 //!
 //! # Source
 //! Arcolezi & Gambs (2024), with which TeDA's Section 3.3 compares.
+//!
+//! # Deviations
+//! There each hypothesis has T trials; here T are all trials, and about half of them have either secret.
 
 use super::evidence::Counted;
 use super::{Assurance, Bound, Estimator, Level, Needs, positive_ln_ratio, two_candidates};

@@ -20,7 +20,9 @@
 
 use teda_core::Parameter;
 
-use crate::dp_prompt::dp_prompt::{self, CLIP_HIGH, CLIP_LOW, DpPrompt, Draw, LENGTH, PROMPT};
+use crate::dp_prompt::dp_prompt::{
+    self, CLIP_HIGH, CLIP_LOW, DpPrompt, Draw, EXTRA, LENGTH, PROMPT,
+};
 use crate::entry::{Entry, Kind};
 
 pub const ENTRY: Entry = Entry {
@@ -28,7 +30,7 @@ pub const ENTRY: Entry = Entry {
     summary: "BROKEN on purpose: dp-prompt that draws from the 50 likeliest tokens alone",
     source: "planted defect: a generation library's top-k default left on",
     kind: Kind::Control,
-    parameters: &[CLIP_LOW, CLIP_HIGH, LENGTH, PROMPT, TOP_K],
+    parameters: &[CLIP_LOW, CLIP_HIGH, LENGTH, EXTRA, PROMPT, TOP_K],
     build: &|context, epsilon, settings| {
         let draw = Draw::Highest(settings.get("top_k") as usize);
         Ok(Box::new(DpPrompt::new(context, epsilon, settings, draw)?))

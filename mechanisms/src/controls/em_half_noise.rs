@@ -15,16 +15,20 @@ use teda_core::Basis;
 
 use crate::entry::{Entry, Kind};
 use crate::tokens::em::{self, Em};
+use crate::tokens::sanitiser::{Rule, Sanitiser};
 
 pub const ENTRY: Entry = Entry {
     name: "em-half-noise",
     summary: "BROKEN on purpose: em with twice the utility's scale that it accounts for",
     source: "planted defect: exponential mechanism without the factor 2 of its denominator",
     kind: Kind::Control,
+    parameters: &[],
+    presets: &[],
     build: &|context, epsilon, _| {
+        let sanitiser = Sanitiser::new(context, 2.0 * epsilon, Rule::PRINTED);
         Ok(Box::new(Em::new(
             context,
-            2.0 * epsilon,
+            sanitiser,
             epsilon,
             Basis::Claimed,
         )))

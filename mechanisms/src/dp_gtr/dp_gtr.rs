@@ -3,13 +3,17 @@
 //! # Definition
 //! 1. m paraphrases of the text by a private mechanism at ε₁ each, by default `dp-prompt`. Its own parameters apply
 //!    unless this mechanism has one of the same name. With `spread` the i-th runs at s_i times its temperature, so at
-//!    ε₁/s_i, s from ½ to 1½ in equal steps.
-//! 2. The exemplar is the paraphrase with the lowest perplexity under the language model. The K keywords are the words
-//!    with the highest document frequency among the paraphrases, by counting (NDP) or by the joint exponential mechanism
-//!    at ε₂ (JEM).
-//! 3. The language model writes a new text based on the exemplar, asked to avoid the keywords, at temperature 0:
-//!    always the token with the highest logit. If it does not follow instructions (or with `avoid=decoding`) nothing is
-//!    asked: no token is chosen that would complete a keyword.
+//!    ε₁/s_i, s from ½ to 1½ in equal steps. A paraphrase ends where its model ends it, or at a line break or before a
+//!    question mark (`paraphrase_ends`).
+//! 2. The exemplar is the paraphrase with the lowest perplexity under a language model (`--scorer`). The K keywords are
+//!    the words with the highest document frequency among the paraphrases, by counting (NDP) or by the joint
+//!    exponential mechanism at ε₂ (JEM) ([`Keywords`]).
+//! 3. The language model writes a new text based on the exemplar, asked to avoid the keywords, at temperature 0. If it
+//!    does not follow instructions (or with `avoid=decoding`) nothing is asked: no token is chosen that would complete
+//!    a keyword. The first line is used, or what is before a question mark (`ends`).
+//!
+//! A model on a server serves for stages 1 and 3 if the paraphraser needs no logits (`paraphraser=dp-prompt-black-box`);
+//! then the exemplar is found by the language model in the binary, unless `--scorer` names another.
 //!
 //! # Guarantee
 //! Σ_i nε₁/s_i for paraphrases of n tokens, which is m·n·ε₁ without `spread`: the m paraphrases compose, and
@@ -22,29 +26,42 @@
 //!
 //! # Source
 //! DP-GTR: *Differentially private prompt protection via group text rewriting* (2025), Section 4,
-//! Algorithm 1; prompts and values as in its code.
+//! Algorithm 1; prompts and values as in its code. The presets `gpt-3.5-csqa`, `gpt-3.5-vqa` and `llama-3.1-8b-as-run`
+//! are what its experiments ran, by the scripts that its repository held until February 2025.
 //!
 //! # Deviations
-//! Perplexity is that of the rewriting model (GPT-2 in the code), after a line that says "Text:". The list of
-//! stopwords is our own. The paper's ten temperatures 0.5, 0.6, …, 1.5 are eleven; here there are m equal steps. The
+//! Perplexity is that of the rewriting model (GPT-2 in the code; `--scorer gpt2`), after a line that says "Text:". By
+//! default words are divided by white space, in lower case and without punctuation at their ends, and named in the
+//! order of their frequency; 48 tokens are written, and the first line is used. The code divides by NLTK's rules and
+//! keeps case, shuffles, writes 100 tokens and ends at "?": the three presets do. The list of stopwords is our own; it
+//! is compared as written, as in the code, where case is kept. The paper's ten
+//! temperatures 0.5, 0.6, …, 1.5 are eleven; here there are m equal steps. The
 //! reference lets JEM choose among the words seen (`domain=seen`), so that its choice reveals which words these are:
 //! no ε₂ follows from it. A keyword is banned in decoding as the model's tokenizer spells it, in lower case and
-//! capitalised; other ways to compose the same letters are not banned. Only the first line of the answer is used,
-//! without quotation marks around it.
+//! capitalised; other ways to compose the same letters are not banned. Quotation marks around an answer are dropped.
+//! The prompt of stage 1 is that of the README; `prompt=question` is that of the experiments, where the one on
+//! DocVQA has no space before its first colon.
+//!
+//! Of `llama-3.1-8b-as-run`: the Llama scripts leave the library's top-k 50 on, so that no ε holds: the paraphraser is
+//! `dp-prompt-topk`, which claims ε all the same. They list eleven temperatures and use one for all, which is what is
+//! done here. Their stage 3 draws with temperature 0.001 from the 50 likeliest tokens, up to 20 more than the exemplar
+//! has; here it is the likeliest, up to 100. What ends a text there is the token "?" or a line break, and "?" is kept;
+//! here it is dropped. They run in bfloat16.
 
 use std::sync::Arc;
 
 use teda_core::{
-    Beyond, Error, Guarantee, LanguageModel, MaxNewTokens, Mechanism, Parameter, Prompt, Query,
-    Release, Result, Seed, Sequence, Settings, Stream, TokenMap, Unit,
+    Beyond, Error, Guarantee, Mechanism, Parameter, Prompt, Query, Release, Result, Scorer, Seed,
+    Settings, Unit,
 };
 
-use super::joint_exponential;
-use crate::dp_prompt::dp_prompt::{CLIP_HIGH, CLIP_LOW, FLAN_T5_BASE, GRID, LENGTH};
+use super::as_run::{GPT_3_5_CSQA, GPT_3_5_VQA, LLAMA};
+use super::keywords::Keywords;
+use super::writer::{Request, Writer};
+use crate::dp_prompt::dp_prompt::{CLIP_HIGH, CLIP_LOW, EXTRA, FLAN_T5_BASE, GRID, LENGTH};
 use crate::entry::{Context, Entry, Preset, Rewriter};
 use crate::registry::{joined, size};
-use crate::text::answer::sentence;
-use crate::text::keywords::{frequencies, frequencies_among, keyword};
+use crate::text::answer::{sentence, unquoted};
 use crate::{controls, dp_mlm, dp_prompt, privrewrite, safedp, tokens};
 
 pub const ENTRY: Entry = Entry {
@@ -83,8 +100,8 @@ const PARAPHRASER_NAMES: [&str; PARAPHRASERS.len()] = {
     names
 };
 
-/// DP-GTR's own prompt among those of `dp-prompt`.
-const PARAPHRASE_PROMPT: &str = "dp-gtr";
+/// DP-GTR's prompts by their names here, and among those of `dp-prompt`.
+const PARAPHRASE_PROMPTS: [(&str, &str); 2] = [("document", "dp-gtr"), ("question", "question")];
 
 /// The frame for the exemplar and the keywords.
 const PROMPT: &str =
@@ -134,6 +151,33 @@ const PARAMETERS: &[Parameter] = &[
     CLIP_LOW,
     CLIP_HIGH,
     LENGTH,
+    EXTRA,
+    Parameter::choice(
+        "prompt",
+        &[PARAPHRASE_PROMPTS[0].0, PARAPHRASE_PROMPTS[1].0],
+        "how a paraphrase is asked for: as in the README of the code, or as in its experiments",
+    ),
+    Parameter::choice(
+        "paraphrase_ends",
+        &["model", "line", "question", "either"],
+        "where a paraphrase ends: where the model ends it, at a line break, before a question mark, at either",
+    ),
+    Parameter::choice(
+        "ends",
+        &["line", "either"],
+        "where the new text ends: at a line break, or there and before a question mark",
+    ),
+    Parameter::choice(
+        "tokens",
+        &["words", "nltk"],
+        "what keywords are: words in lower case, or tokens as NLTK divides them, with their case",
+    ),
+    Parameter::whole(
+        "shuffle",
+        0,
+        [0, 1],
+        "1: keywords are named in random order, not by frequency",
+    ),
     Parameter::whole(
         "max_new_tokens",
         48,
@@ -154,50 +198,71 @@ const PRESETS: &[Preset] = &[
         "llama-3.1-8b",
         &[("clip_low", "22.944258"), ("clip_high", "32.627422")],
     ),
+    ("gpt-3.5-csqa", GPT_3_5_CSQA),
+    ("gpt-3.5-vqa", GPT_3_5_VQA),
+    ("llama-3.1-8b-as-run", LLAMA),
 ];
 
-/// How keywords are found.
-enum Keywords {
-    /// By counting.
-    Counted,
-    /// By the joint exponential mechanism at ε₂ among the words seen, or those of a public domain.
-    Joint {
-        epsilon: f64,
-        domain: Option<Vec<String>>,
-    },
+/// The part of a text that is used.
+type Cut = fn(&str) -> &str;
+
+/// The cut that one of the parameters names.
+fn cut(name: &str) -> Cut {
+    match name {
+        "model" => str::trim,
+        "line" => sentence,
+        "question" => before_question_mark,
+        _ => either,
+    }
+}
+
+/// The first line, up to its first question mark.
+fn either(text: &str) -> &str {
+    before_question_mark(sentence(text))
+}
+
+/// A text up to its first question mark.
+fn before_question_mark(text: &str) -> &str {
+    let (before, _) = text.split_once('?').unwrap_or((text, ""));
+    unquoted(before.trim())
 }
 
 /// DP-GTR at one ε₁.
 struct DpGtr {
-    model: Arc<dyn LanguageModel>,
+    writer: Writer,
+    /// Whose perplexity chooses the exemplar.
+    scorer: Arc<dyn Scorer>,
     /// One for all paraphrases, or one for each.
     paraphrasers: Vec<Box<dyn Mechanism>>,
     epsilon: f64,
     /// s, one per paraphrase.
     scales: Vec<f64>,
     keywords: Keywords,
-    count: usize,
     /// Whether the keywords are banned in decoding; if not, the prompt asks to avoid them.
     bans: bool,
     prompt: Prompt,
-    max_new_tokens: MaxNewTokens,
-}
-
-/// The request for one new text.
-struct Question {
-    /// Its index in the batch.
-    row: usize,
-    /// The text that fills the prompt.
-    text: String,
-    /// Words that must not be written.
-    banned: Vec<String>,
+    max_new_tokens: usize,
+    /// What is used of a paraphrase, and of the new text.
+    cuts: (Cut, Cut),
 }
 
 impl DpGtr {
     fn new(context: &Context, epsilon: f64, settings: &Settings) -> Result<Self> {
-        let model = context.language_model.clone().ok_or_else(|| {
-            Error::usage("'dp-gtr' needs a language model that shows its logits (--llm)")
+        let writer = Writer::of(context)?;
+        let scorer = context.scorer.clone().ok_or_else(|| {
+            Error::usage("'dp-gtr' needs a language model whose perplexity is known (--scorer)")
         })?;
+        let (can_ban, must_ban) = writer.bans();
+        let bans = match settings.chosen("avoid") {
+            "prompt" => false,
+            "decoding" => true,
+            _ => must_ban,
+        };
+        if bans && !can_ban {
+            return Err(Error::usage(
+                "avoid = decoding of 'dp-gtr': it bans tokens by their logits, which a server does not show; take avoid=prompt",
+            ));
+        }
         let group = settings.get("paraphrases") as usize;
         let spread = settings.get("spread") == 1.0;
         let scales = if spread {
@@ -207,29 +272,22 @@ impl DpGtr {
         };
         let distinct: &[f64] = if spread { &scales[..] } else { &[1.0] };
         Ok(Self {
-            bans: match settings.chosen("avoid") {
-                "prompt" => false,
-                "decoding" => true,
-                _ => !model.follows_instructions(),
-            },
-            model,
+            bans,
+            writer,
+            scorer,
             paraphrasers: distinct
                 .iter()
                 .map(|scale| paraphraser(context, epsilon / scale, settings))
                 .collect::<Result<_>>()?,
             epsilon,
             scales,
-            keywords: match settings.chosen("release") {
-                "ndp" => Keywords::Counted,
-                _ => Keywords::Joint {
-                    epsilon: settings.get("epsilon2"),
-                    domain: (settings.chosen("domain") == "public")
-                        .then(|| words(&*context.tokens)),
-                },
-            },
-            count: settings.get("keywords") as usize,
+            keywords: Keywords::of(settings, &*context.tokens),
             prompt: Prompt::new(PROMPT),
-            max_new_tokens: MaxNewTokens::Tokens(settings.get("max_new_tokens") as usize),
+            max_new_tokens: settings.get("max_new_tokens") as usize,
+            cuts: (
+                cut(settings.chosen("paraphrase_ends")),
+                cut(settings.chosen("ends")),
+            ),
         })
     }
 
@@ -270,7 +328,7 @@ impl DpGtr {
     fn exemplars<'a>(&self, groups: &[Vec<&'a str>]) -> Result<Vec<Option<&'a str>>> {
         let pairs: Vec<(&str, &str)> = groups.iter().flatten().map(|text| ("", *text)).collect();
         let mut scores = self
-            .model
+            .scorer
             .log_likelihood(&Prompt::new(BEFORE), &pairs)?
             .into_iter();
         Ok(groups
@@ -292,43 +350,18 @@ impl DpGtr {
             .collect())
     }
 
-    /// Stage 3: the request to the model.
-    fn question(&self, row: usize, exemplar: &str, keywords: Vec<String>) -> Question {
-        if self.bans {
-            return Question {
-                row,
-                text: exemplar.to_owned(),
-                banned: keywords,
-            };
-        }
-        Question {
+    /// Stage 3: the request to the model, for a row of the batch.
+    fn request(&self, row: usize, exemplar: &str, keywords: Vec<String>, seed: Seed) -> Request {
+        let (text, banned) = match self.bans {
+            true => (exemplar.to_owned(), keywords),
+            false => ([exemplar, AVOID, &keywords.join(", ")].concat(), Vec::new()),
+        };
+        Request {
             row,
-            text: [exemplar, AVOID, &keywords.join(", ")].concat(),
-            banned: Vec::new(),
+            text,
+            banned,
+            seed: seed.named("answer"),
         }
-    }
-
-    /// Stage 2b: the words to avoid.
-    fn keywords(&self, group: &[&str], seed: Seed) -> Vec<String> {
-        let (epsilon, domain) = match &self.keywords {
-            Keywords::Counted => {
-                let words = frequencies(group).into_iter().map(|(word, _)| word);
-                return words.take(self.count).collect();
-            }
-            Keywords::Joint { epsilon, domain } => (*epsilon, domain),
-        };
-        let words = match domain {
-            Some(domain) => frequencies_among(domain, group),
-            None => frequencies(group),
-        };
-        let counts: Vec<u32> = words.iter().map(|(_, count)| *count).collect();
-        let k = self.count.min(counts.len());
-        // One paraphrase more or less moves every count by at most 1, all in one direction: Δ = 1.
-        let mut stream = seed.named("keywords").stream();
-        joint_exponential::draw(&counts, k, epsilon, 1.0, &mut stream)
-            .into_iter()
-            .map(|place| words[place].0.clone())
-            .collect()
     }
 }
 
@@ -354,7 +387,11 @@ fn paraphraser(context: &Context, epsilon: f64, settings: &Settings) -> Result<B
         .iter()
         .filter_map(|parameter| {
             let value = match parameter.name {
-                "prompt" => Some(PARAPHRASE_PROMPT.to_owned()),
+                "prompt" => {
+                    let chosen = settings.chosen("prompt");
+                    let known = PARAPHRASE_PROMPTS.iter().find(|(name, _)| *name == chosen);
+                    known.map(|(_, prompt)| (*prompt).to_owned())
+                }
                 name => settings.written(name),
             };
             Some((parameter.name.to_owned(), value?))
@@ -364,34 +401,6 @@ fn paraphraser(context: &Context, epsilon: f64, settings: &Settings) -> Result<B
     entry
         .instance(context, epsilon, &entry.settings(None, &own)?)
         .map_err(|error| error.context("'dp-gtr'"))
-}
-
-/// The words of the public vocabulary that can be keywords, in alphabetical order.
-fn words(tokens: &dyn TokenMap) -> Vec<String> {
-    let mut words: Vec<String> = tokens
-        .released()
-        .iter()
-        .filter_map(|token| {
-            let word = tokens.detokenize(&[*token]);
-            // Parts of words come back as other tokens.
-            let whole = tokens.tokenize(&word) == [*token];
-            keyword(&word).filter(|keyword| whole && *keyword == word)
-        })
-        .collect();
-    words.sort_unstable();
-    words.dedup();
-    words
-}
-
-/// Temperature 0: the first of the highest logits.
-fn greedy(logits: &mut [f32], _: &mut Stream) -> u32 {
-    let mut best = 0;
-    for (token, logit) in logits.iter().enumerate() {
-        if *logit > logits[best] {
-            best = token;
-        }
-    }
-    best as u32
 }
 
 impl Mechanism for DpGtr {
@@ -421,6 +430,12 @@ impl Mechanism for DpGtr {
         }
     }
 
+    /// A metric claim of the paraphraser adds up over the group, too: that of ε₁/s_i is ε₁ over a distance divided by
+    /// s_i.
+    fn diameter(&self, texts: &[&str]) -> Option<f64> {
+        Some(self.paraphrasers[0].diameter(texts)? * self.share())
+    }
+
     fn beyond_window(&self, texts: &[&str]) -> Result<Option<Beyond>> {
         self.paraphrasers[0].beyond_window(texts)
     }
@@ -430,29 +445,23 @@ impl Mechanism for DpGtr {
         let groups: Vec<Vec<&str>> = made
             .iter()
             .map(|group| {
-                let texts = group.iter().map(|release| release.text.trim());
+                let texts = group.iter().map(|release| (self.cuts.0)(&release.text));
                 texts.filter(|text| !text.is_empty()).collect()
             })
             .collect();
         let exemplars = self.exemplars(&groups)?;
-        let questions: Vec<Question> = exemplars
+        let requests: Vec<Request> = exemplars
             .iter()
             .enumerate()
             .filter_map(|(row, exemplar)| {
-                let keywords = self.keywords(&groups[row], batch[row].seed);
-                Some(self.question(row, (*exemplar)?, keywords))
+                let seed = batch[row].seed;
+                let keywords = self.keywords.draw(&groups[row], seed);
+                Some(self.request(row, (*exemplar)?, keywords, seed))
             })
             .collect();
-        let sequences: Vec<Sequence<'_>> = questions
-            .iter()
-            .map(|question| Sequence {
-                text: &question.text,
-                seed: batch[question.row].seed.named("answer"),
-                max_new_tokens: self.max_new_tokens,
-                banned: &question.banned,
-            })
-            .collect();
-        let answers = self.model.generate(&self.prompt, &sequences, &greedy)?;
+        let answers = self
+            .writer
+            .write(&self.prompt, &requests, self.max_new_tokens)?;
         // Without an exemplar: the reason why there is no paraphrase, or nothing.
         let mut releases: Vec<Release> = made
             .iter()
@@ -461,9 +470,9 @@ impl Mechanism for DpGtr {
                 failed.cloned().unwrap_or_default()
             })
             .collect();
-        for (question, answer) in questions.iter().zip(answers) {
-            releases[question.row] = match answer {
-                Ok(generated) => Release::of(sentence(&generated.text)),
+        for (request, answer) in requests.iter().zip(answers) {
+            releases[request.row] = match answer {
+                Ok(text) => Release::of((self.cuts.1)(&text)),
                 Err(failure) => Release::failed(failure),
             };
         }
@@ -475,7 +484,7 @@ impl Mechanism for DpGtr {
 mod tests {
     use std::collections::BTreeMap;
 
-    use teda_core::{Basis, Neighbours, Scorer};
+    use teda_core::{Answer, Basis, Neighbours, Sampling, TextGenerator};
 
     use super::*;
     use crate::entry::Kind;
@@ -680,7 +689,12 @@ mod tests {
                 .unwrap();
             let release = mechanism.rewrite(&[query]).unwrap().remove(0);
             assert_eq!(release.failure, None, "{preset:?} {set:?}");
-            assert_eq!(release.text.split(' ').count(), 48, "{preset:?} {set:?}");
+            let length = settings.get("max_new_tokens") as usize;
+            assert_eq!(
+                release.text.split(' ').count(),
+                length,
+                "{preset:?} {set:?}"
+            );
         };
         for (preset, _) in PRESETS {
             rewrites(Some(preset), &[]);
@@ -705,8 +719,89 @@ mod tests {
     }
 
     #[test]
-    fn the_public_domain_is_the_vocabularys_words() {
-        let expected: Vec<String> = (0..toy::UNKNOWN).map(|t| format!("t{t}")).collect();
-        assert_eq!(words(&*toy::tokens()), expected);
+    fn texts_end_where_they_are_told_to() {
+        let text = " \"Why? Who knows.\nMe\" ";
+        for (name, expected) in [
+            ("model", "\"Why? Who knows.\nMe\""),
+            ("line", "\"Why? Who knows."),
+            ("question", "\"Why"),
+            ("either", "\"Why"),
+        ] {
+            assert_eq!(cut(name)(text), expected, "{name}");
+        }
+        assert_eq!(cut("either")("one line\nand? more"), "one line");
+        assert_eq!(cut("question")("no mark\nat all"), "no mark\nat all");
+    }
+
+    /// Answers every request with "t1 t2? t3", and has no logits.
+    struct Says;
+
+    impl TextGenerator for Says {
+        fn complete(
+            &self,
+            prompt: &Prompt,
+            queries: &[Query<'_>],
+            n: usize,
+            sampling: Sampling,
+        ) -> Result<Vec<Answer<Vec<String>>>> {
+            // Stage 3 is asked for the likeliest answer, and names the keywords.
+            let writes = prompt.before().starts_with("Refer");
+            assert_eq!(writes, sampling.temperature == 0.0);
+            assert_eq!(writes, queries.iter().all(|q| q.text.contains("Avoid")));
+            Ok(queries
+                .iter()
+                .map(|_| Ok(vec!["t1 t2? t3".to_owned(); n]))
+                .collect())
+        }
+    }
+
+    fn on_a_server() -> Context {
+        Context {
+            language_model: None,
+            sampler: Some(Arc::new(Says)),
+            ..toy::context()
+        }
+    }
+
+    #[test]
+    fn a_model_that_only_completes_is_enough_where_the_paraphraser_needs_no_logits() {
+        let build = |preset: Option<&str>, set: &[(&str, &str)]| {
+            let settings = ENTRY.settings(preset, &toy::given(set)).unwrap();
+            ENTRY.instance(&on_a_server(), Some(5.0), &settings)
+        };
+        let query = Query {
+            text: "t3 t4",
+            seed: Seed::root(1),
+        };
+        for (preset, expected) in [(None, "t1 t2? t3"), (Some("gpt-3.5-csqa"), "t1 t2")] {
+            let mechanism = build(preset, &[("paraphraser", "dp-prompt-black-box")]).unwrap();
+            assert_eq!(mechanism.rewrite(&[query]).unwrap()[0].text, expected);
+            assert!(mechanism.guarantee().is_none());
+        }
+        let refused = |set| build(None, set).err().unwrap().to_string();
+        assert!(refused(&[]).contains("shows its logits"));
+        let bans = [
+            ("paraphraser", "dp-prompt-black-box"),
+            ("avoid", "decoding"),
+        ];
+        assert!(refused(&bans).contains("avoid=prompt"));
+    }
+
+    #[test]
+    fn presets_are_what_ran() {
+        let claim = |preset| {
+            let settings = ENTRY.settings(Some(preset), &[]).unwrap();
+            let mechanism = ENTRY
+                .instance(&toy::context(), Some(3.0), &settings)
+                .unwrap();
+            let units = mechanism.units("t1 t2");
+            (mechanism.guarantee().map(|claim| claim.basis), units)
+        };
+        assert_eq!(claim("gpt-3.5-vqa"), (None, None));
+        // "Question : t1 t2", "Paraphrase of the question :": nine words, and 20 more, eleven times.
+        assert_eq!(
+            claim("llama-3.1-8b-as-run"),
+            (Some(Basis::Claimed), Some(11 * 29))
+        );
     }
 }

@@ -13,6 +13,9 @@
 //! Gillenwater, Joseph, Muñoz Medina and Ribero, *A joint exponential mechanism for differentially private
 //! top-k* (ICML 2022).
 //!
+//! # Deviations
+//! DP-GTR's code names Δ = 1 by `neighbor_type=1`, and its domain are the words seen; here the domain is the caller's.
+//!
 //! # Sampling
 //! There are d!/(d−k)! sequences but only dk utilities. The entries D[i, j] = c_i − c_j + (d(k−i−1) + j + 1)/(2dk),
 //! made distinct by the fraction, are walked in ascending order. The sequences whose greatest entry is D[i, j] have

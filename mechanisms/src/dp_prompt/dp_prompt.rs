@@ -25,6 +25,15 @@
 //! they are (μ, μ + 4σ) of the model's own logits on public text (`teda models calibrate`). The input is not cut at
 //! 512 tokens.
 //!
+//! # Numerical ends
+//! Clipped logits, weights and sums are in double precision. A draw compares a number of 53 bits with the sums of the
+//! V weights, so that a token of probability p is drawn with a probability that differs from p by at most (V + 2)·2⁻⁵³
+//! (6·10⁻¹² for 50,000 tokens). Tokens of less than 2⁻⁵³ may never be drawn, and there are such from ε ≈ 50 on, where
+//! e^{−ε/2}/V falls below that. A weight below e^{−708} of the greatest counts as 0, which only happens above ε = 1,416.
+//! In exact terms the draw is thus (ε, δ)-private with δ ≤ (1 + e^ε)(V + 2)·2⁻⁵³ a token, and ε alone where it is exact.
+//! The likelihood is that of exact arithmetic: never −∞ for a token that can be drawn, but finite (below −36) for
+//! tokens that cannot.
+//!
 //! # Likelihood
 //! Approximate, for use by attacks. A release shows a text, which many token sequences write, and summing over all of
 //! them is infeasible for a language model. What is stated is Σ ln Pr over one sequence, the n tokens that the model's
@@ -58,7 +67,7 @@ pub const ENTRY: Entry = Entry {
     source: "DP-Prompt (Findings of EMNLP 2023), Algorithm 1",
     unit: Some(Unit::Token),
     grid: &GRID,
-    parameters: &[CLIP_LOW, CLIP_HIGH, LENGTH, PROMPT],
+    parameters: &[CLIP_LOW, CLIP_HIGH, LENGTH, EXTRA, PROMPT],
     presets: PRESETS,
     rewriter: Rewriter::LanguageModel,
     build: &|context, epsilon, settings| {
@@ -75,11 +84,13 @@ pub const ENTRY: Entry = Entry {
 /// The part of TeDA's grid in which a language model goes from noise to its own words.
 pub const GRID: [f64; 5] = [1.0, 10.0, 50.0, 100.0, 250.0];
 
-/// The prompts by name: of the code that TeDA audited, of the original repository, and of DP-GTR.
-const PROMPTS: [(&str, &str); 3] = [
+/// The prompts by name: of the code that TeDA audited, of the original repository, and of DP-GTR, in its README and in
+/// its experiments.
+const PROMPTS: [(&str, &str); 4] = [
     ("document", "Document : {}\nParaphrase of the document :"),
     ("review", "Review: {}\nParaphrase of the review:"),
     ("dp-gtr", "Document: {}\nParaphrase of the document:"),
+    ("question", "Question : {}\nParaphrase of the question :"),
 ];
 
 /// The prompt that the settings name.
@@ -95,8 +106,8 @@ pub fn prompt(settings: &Settings) -> Prompt {
 /// The choice of prompt.
 pub const PROMPT: Parameter = Parameter::choice(
     "prompt",
-    &[PROMPTS[0].0, PROMPTS[1].0, PROMPTS[2].0],
-    "how the paraphrase is asked for: as in the code that TeDA audited, as in the original repository, or as in DP-GTR",
+    &[PROMPTS[0].0, PROMPTS[1].0, PROMPTS[2].0, PROMPTS[3].0],
+    "how the paraphrase is asked for: as in the code that TeDA audited, as in the original repository, as in DP-GTR, or as in DP-GTR's experiments",
 );
 
 /// The clipping's lower bound.
@@ -117,6 +128,14 @@ pub const LENGTH: Parameter = Parameter::whole(
     0,
     [0, 100_000],
     "new tokens at most; 0: as many as the prompt has, as published",
+);
+
+/// How many more new tokens than the prompt has.
+pub const EXTRA: Parameter = Parameter::whole(
+    "extra",
+    0,
+    [0, 100_000],
+    "new tokens beyond as many as the prompt has, where length is 0; DP-GTR's code allows 20",
 );
 
 /// The published bounds of one model.
@@ -172,7 +191,14 @@ impl DpPrompt {
             epsilon,
             draw,
             max_new_tokens: match settings.get("length") as usize {
-                0 => MaxNewTokens::AsPrompt,
+                // Mechanisms that draw in the same way need not have this parameter.
+                0 => match settings
+                    .written(EXTRA.name)
+                    .and_then(|extra| extra.parse().ok())
+                {
+                    None | Some(0) => MaxNewTokens::AsPrompt,
+                    Some(extra) => MaxNewTokens::BeyondPrompt(extra),
+                },
                 length => MaxNewTokens::Tokens(length),
             },
         })
@@ -227,6 +253,9 @@ impl DpPrompt {
         match self.max_new_tokens {
             MaxNewTokens::Tokens(length) => Ok(length),
             MaxNewTokens::AsPrompt => self.model.prompt_tokens(&self.prompt, text),
+            MaxNewTokens::BeyondPrompt(extra) => {
+                Ok(self.model.prompt_tokens(&self.prompt, text)? + extra)
+            }
         }
     }
 }
@@ -544,6 +573,26 @@ mod tests {
                 worst <= 2.0 * epsilon * (1.0 + 1e-12),
                 "{worst} at {epsilon}"
             );
+        }
+    }
+
+    /// Above ε = 1,416 the weights of the least likely tokens are 0 in the draw. They are never drawn, and what is stated
+    /// of them is what exact arithmetic gives.
+    #[test]
+    fn what_underflows_is_never_drawn_and_stated_exactly() {
+        let logits = [2.0_f32, -1.0, 0.2, -2.0];
+        for (epsilon, is_left_out) in [(1_400.0, false), (3_000.0, true)] {
+            let mechanism = two_tokens(epsilon, Draw::Clipped);
+            let log_weight = mechanism.log_weights(Draw::Clipped, &logits);
+            let least = log_weight(-1.0) - log_weight(2.0);
+            assert!((least + epsilon / 2.0).abs() < 1e-4 * epsilon, "{least}");
+            assert_eq!(least < -708.0, is_left_out);
+            // The greatest weight is all of the sum: a second one is at least e^{−300} smaller.
+            let stated = mechanism.weigh(&logits, &[1]);
+            assert!((stated - least).abs() < 1e-9, "{stated}, not {least}");
+            let mut stream = Seed::root(2).stream();
+            let drawn = (0..2_000).map(|_| mechanism.choose(&logits, &mut stream));
+            assert!(drawn.into_iter().all(|token| token == 0));
         }
     }
 

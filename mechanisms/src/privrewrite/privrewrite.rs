@@ -2,14 +2,17 @@
 //!
 //! # Definition
 //! ε = ε₁ + ε₂.
-//! 1. Every token is replaced by the exponential mechanism with ε₁ ([`TokenExponential`]).
-//! 2. n rewrites of the sanitised text by a black-box model that sees nothing else. Only the first line of an answer
-//!    is used, without quotation marks around it.
+//! 1. Every token is replaced by the exponential mechanism with ε₁ ([`Sanitiser`]).
+//! 2. n rewrites of the sanitised text by a black-box model that sees nothing else. Of an answer the first line is
+//!    used (`answer=line`) or all of it (`answer=whole`), without quotation marks around it.
 //! 3. In the order generated, y is kept if s(y, y′) < τ for every y′ kept before, s = ½(1 + ⟨ψ(y), ψ(y′)⟩) with ψ a
 //!    unit-norm sentence encoder; τ = 1 keeps all. If there is no coherent (non-empty) rewrite, the sanitised text is
-//!    released.
+//!    released, or nothing (`fallback=abstain`).
 //! 4. Pr(y) ∝ exp(ε₂ u(y) / (2Δu)), u(y) = clip₀₁(½ + ⟨φ(x), φ(y)⟩/ρ), φ the mean of the unit-norm
 //!    token vectors, Δu = min(1, 2/(Tρ)), T the number of tokens of x.
+//!
+//! With `view=provider` the sanitised text is the release: all that the service in step 2 is sent. Steps 2 to 4 do not
+//! run.
 //!
 //! # Guarantee
 //! ε-DP under one-token adjacency (same T, one position differs). Step 1 costs ε₁ and steps 2 and 3
@@ -17,29 +20,44 @@
 //! token vectors have norm ≤ 1, and ‖φ(y)‖ ≤ 1, so u moves by at most 2/(Tρ); clipping to [0, 1]
 //! bounds it by 1 too. The exponential mechanism then costs ε₂. Proven for φ **not** re-normalised
 //! after averaging: a re-normalised mean can turn by far more than 2/T. Between texts of different
-//! length nothing is claimed.
+//! length nothing is claimed. The fallback is post-processing of step 1, too.
+//!
+//! `view=provider` is step 1 alone: ε₁-DP under one-token adjacency, proven.
+//!
+//! With kept words or lists in step 1 (`--preset as-shown`) all of this is **claimed** by the paper alone, and does not
+//! hold ([`Sanitiser`]).
 //!
 //! # Source
-//! PrivRewrite, Applied Sciences 15(22):11930 (2025), Sections 4.1-4.3; ε₁ = ε₂ and τ, ρ as there.
+//! PrivRewrite, Applied Sciences 15(22):11930 (2025), Sections 4.1-4.3; ε₁ = ε₂ and τ, ρ as there. `--preset paper`:
+//! 50 candidates of up to 6,000 tokens, Section 5.1. `--preset as-shown`: Table 2. The provider as adversary: Section
+//! 3.3.
 //!
 //! # Deviations
-//! The paper's rewriter (Gemini-2.0-Flash) and prompt are not published: any black-box rewriter can be used. 10
-//! rewrites instead of the paper's 50 (`--preset paper`). The vocabulary is the audit's public token map. A rewriter
-//! that fails (a dead server, a text beyond its window) fails the release, which is counted. The paper calls ⟨φ(x),
+//! The paper's rewriter (Gemini-2.0-Flash) and prompt are not published: any black-box rewriter can be used, with
+//! prompts of our own. One request is made for each candidate. By default 10 rewrites instead of 50, one sentence is
+//! asked for and the first line used, and an answer has at most 48 tokens instead of 6,000; `--preset paper` undoes all
+//! three. The vocabulary is the audit's public token map, whose tokens are word pieces, so that T counts pieces. A
+//! rewriter that fails (a dead server, a text beyond its window) fails the release, which is counted. "Coherent" is not
+//! defined in the paper; here it means not empty. The order of pruning is that of generation. The paper calls ⟨φ(x),
 //! φ(y)⟩ a cosine; its lemma needs the un-normalised mean.
+//!
+//! # Likelihood
+//! With `view=provider`, exactly ([`Sanitiser`]). The released rewrite depends on a black-box model, so its likelihood
+//! is not known.
 
 use std::sync::Arc;
 
 use ndarray::{Array1, Array2, ArrayView1};
 use teda_core::{
-    Answer, Basis, Beyond, Encoder, Error, Guarantee, Mechanism, Neighbours, Parameter, Prompt,
-    Query, Release, Result, Sampling, Settings, TextGenerator, TokenMap, Unit,
+    Answer, Basis, Beyond, Encoder, Error, Guarantee, Likelihood, Mechanism, Neighbours, Parameter,
+    Prompt, Query, Release, Result, Sampling, Settings, TextGenerator, TokenMap, Unit,
 };
 
 use crate::entry::{Context, Entry, Preset, Rewriter};
-use crate::text::answer::sentence;
+use crate::text::answer::{sentence, whole};
 use crate::text::similarity::similarity;
-use crate::tokens::token_exponential::TokenExponential;
+use crate::tokens::sanitiser::{KEEP_STOPWORDS, KEEP_UNKNOWN, NEIGHBOURS, Rule, Sanitiser};
+use crate::view::{VIEW, is_providers};
 
 pub const ENTRY: Entry = Entry {
     name: "privrewrite",
@@ -64,8 +82,9 @@ pub const ENTRY: Entry = Entry {
 /// The paper's grid of ε.
 const GRID: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 
-/// The prompt for an instructed rewriter; the paper's prompt is not published.
+/// The prompts for an instructed rewriter, for one line and for a whole answer; the paper's prompt is not published.
 const PROMPT: &str = "Rewrite the following text as one natural, fluent sentence. Answer with the sentence alone.\n\nText: {}";
+const PROMPT_WHOLE: &str = "Rewrite the following text as natural, fluent text. Answer with the rewritten text alone.\n\nText: {}";
 
 /// The parameters that both variants share.
 const PARAMETERS: &[Parameter] = &[
@@ -97,14 +116,48 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::whole(
         "max_new_tokens",
         48,
-        [1, 4096],
+        [1, 100_000],
         "tokens of a rewrite at most, where the rewriter generates tokens; costs no privacy",
     )
     .formerly("longest"),
+    Parameter::choice(
+        "answer",
+        &["line", "whole"],
+        "how much of an answer is asked for and used: one sentence, or all of it",
+    ),
+    Parameter::choice(
+        "fallback",
+        &["sanitised", "abstain"],
+        "what is released without a rewrite: the sanitised text, or nothing",
+    ),
+    KEEP_STOPWORDS,
+    KEEP_UNKNOWN,
+    NEIGHBOURS,
+    VIEW,
 ];
 
-/// The paper's number of candidates.
-const PRESETS: &[Preset] = &[("paper", &[("candidates", "50")])];
+/// The paper's request, and the same with phase 1 as its examples show it.
+const PRESETS: &[Preset] = &[
+    (
+        "paper",
+        &[
+            ("candidates", "50"),
+            ("max_new_tokens", "6000"),
+            ("answer", "whole"),
+        ],
+    ),
+    (
+        "as-shown",
+        &[
+            ("candidates", "50"),
+            ("max_new_tokens", "6000"),
+            ("answer", "whole"),
+            ("keep_stopwords", "1"),
+            ("keep_unknown", "1"),
+            ("neighbours", "20"),
+        ],
+    ),
+];
 
 /// Which bound on the sensitivity of the selection's utility is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,14 +192,20 @@ pub struct PrivRewrite {
     tokens: Arc<dyn TokenMap>,
     encoder: Arc<dyn Encoder>,
     generator: Arc<dyn TextGenerator>,
-    sanitise: TokenExponential,
+    sanitiser: Sanitiser,
     epsilon: f64,
+    epsilon_1: f64,
     epsilon_2: f64,
     candidates: usize,
     tau: f64,
     rho: f64,
     prompt: Prompt,
     sampling: Sampling,
+    /// What is used of an answer.
+    used: fn(&str) -> &str,
+    abstains: bool,
+    /// Whether the sanitised text is the release.
+    shows_provider: bool,
     sensitivity: Sensitivity,
     mean: Mean,
 }
@@ -169,21 +228,29 @@ impl PrivRewrite {
             .ok_or_else(|| Error::usage("'privrewrite' needs a black-box rewriter (--llm)"))?;
         // Basic composition: the two phases spend ε₁ + ε₂ = ε.
         let epsilon_1 = epsilon * settings.get("split");
+        let (prompt, used): (_, fn(&str) -> &str) = match settings.chosen("answer") {
+            "line" => (PROMPT, sentence),
+            _ => (PROMPT_WHOLE, whole),
+        };
         Ok(Self {
             tokens: context.tokens.clone(),
             encoder: context.encoder.clone(),
             generator,
-            sanitise: TokenExponential::new(context, epsilon_1),
+            sanitiser: Sanitiser::new(context, epsilon_1, Rule::of(settings)),
             epsilon,
+            epsilon_1,
             epsilon_2: epsilon - epsilon_1,
             candidates: settings.get("candidates") as usize,
             tau: settings.get("tau"),
             rho: settings.get("rho"),
-            prompt: Prompt::new(PROMPT),
+            prompt: Prompt::new(prompt),
             sampling: Sampling {
                 temperature: settings.get("temperature"),
                 max_new_tokens: settings.get("max_new_tokens") as usize,
             },
+            used,
+            abstains: settings.chosen("fallback") == "abstain",
+            shows_provider: is_providers(settings),
             sensitivity,
             mean,
         })
@@ -192,11 +259,17 @@ impl PrivRewrite {
     /// Phase 1: every token replaced independently.
     fn sanitise(&self, tokens: &[u32], query: &Query<'_>) -> String {
         let mut stream = query.seed.named("sanitise").stream();
-        let sanitised: Vec<u32> = tokens
+        self.sanitiser.sanitise(tokens, &mut stream)
+    }
+
+    /// The coherent rewrites of a query; none if the rewriter failed.
+    fn coherent<'a>(&self, answer: &'a Answer<Vec<String>>) -> Vec<&'a str> {
+        let texts = answer.as_deref().unwrap_or_default();
+        texts
             .iter()
-            .map(|token| self.sanitise.draw(*token, &mut stream))
-            .collect();
-        self.tokens.detokenize(&sanitised)
+            .map(|text| (self.used)(text))
+            .filter(|text| !text.is_empty())
+            .collect()
     }
 
     /// φ: the mean of the text's unit-norm token vectors. The lemma needs it unmodified: replacing one of T tokens
@@ -236,16 +309,22 @@ impl PrivRewrite {
 
 impl Mechanism for PrivRewrite {
     fn guarantee(&self) -> Option<Guarantee> {
+        let (epsilon, basis) = match (self.shows_provider, self.mean) {
+            (true, _) => (self.epsilon_1, self.sanitiser.basis()),
+            (false, Mean::Plain) => (self.epsilon, self.sanitiser.basis()),
+            (false, Mean::Normalised) => (self.epsilon, Basis::Claimed),
+        };
         Some(Guarantee {
-            epsilon: self.epsilon,
+            epsilon,
             delta: 0.0,
             unit: Unit::Text,
             neighbours: Neighbours::OneToken,
-            basis: match self.mean {
-                Mean::Plain => Basis::Proven,
-                Mean::Normalised => Basis::Claimed,
-            },
+            basis,
         })
+    }
+
+    fn likelihood(&self) -> Option<&dyn Likelihood> {
+        self.shows_provider.then_some(self)
     }
 
     fn units(&self, text: &str) -> Option<u64> {
@@ -254,6 +333,9 @@ impl Mechanism for PrivRewrite {
 
     /// Checks the texts themselves: the rewriter is shown other words, but about as many tokens.
     fn beyond_window(&self, texts: &[&str]) -> Result<Option<Beyond>> {
+        if self.shows_provider {
+            return Ok(None);
+        }
         self.generator
             .beyond_window(&self.prompt, texts, self.sampling)
     }
@@ -265,6 +347,9 @@ impl Mechanism for PrivRewrite {
             .zip(batch)
             .map(|(t, q)| self.sanitise(t, q))
             .collect();
+        if self.shows_provider {
+            return Ok(sanitised.into_iter().map(Release::of).collect());
+        }
         let prompts: Vec<Query<'_>> = sanitised
             .iter()
             .zip(batch)
@@ -276,7 +361,7 @@ impl Mechanism for PrivRewrite {
         let rewrites =
             self.generator
                 .complete(&self.prompt, &prompts, self.candidates, self.sampling)?;
-        let coherent: Vec<Vec<&str>> = rewrites.iter().map(coherent).collect();
+        let coherent: Vec<Vec<&str>> = rewrites.iter().map(|r| self.coherent(r)).collect();
         let kept = prune(&coherent, self.tau, &*self.encoder)?;
         let select = |row: usize| {
             if let Err(failure) = &rewrites[row] {
@@ -284,7 +369,10 @@ impl Mechanism for PrivRewrite {
                 return Release::failed(failure.clone().map(said));
             }
             if kept[row].is_empty() {
-                return Release::of(sanitised[row].clone());
+                return match self.abstains {
+                    true => Release::of(""),
+                    false => Release::of(sanitised[row].clone()),
+                };
             }
             let mut log_weights = self.log_weights(&tokens[row], &kept[row]);
             let mut stream = batch[row].seed.named("select").stream();
@@ -294,14 +382,10 @@ impl Mechanism for PrivRewrite {
     }
 }
 
-/// The coherent rewrites of a query; none if the rewriter failed.
-fn coherent(answer: &Answer<Vec<String>>) -> Vec<&str> {
-    let texts = answer.as_deref().unwrap_or_default();
-    texts
-        .iter()
-        .map(|text| sentence(text))
-        .filter(|text| !text.is_empty())
-        .collect()
+impl Likelihood for PrivRewrite {
+    fn log_likelihood(&self, pairs: &[(&str, &str)]) -> Result<Vec<Answer<f64>>> {
+        self.sanitiser.log_likelihood(pairs)
+    }
 }
 
 /// Keeps, in order, every text whose similarity to all texts kept before is below `tau`; `[queries][kept]`.
@@ -623,6 +707,83 @@ mod tests {
         assert!(!kept[0].contains(&"t1 t0"));
         assert_eq!(kept[1], ["t2"]);
         assert_eq!(prune(&texts, 1.0, &*toy).unwrap(), texts);
+    }
+
+    fn built(preset: Option<&str>, set: &[(&str, &str)], context: &Context) -> Box<dyn Mechanism> {
+        let settings = ENTRY.settings(preset, &toy::given(set)).unwrap();
+        ENTRY.instance(context, Some(4.0), &settings).unwrap()
+    }
+
+    /// The provider sees phase 1 alone, at half of ε: as exactly stated, and within ε₁ between neighbours.
+    #[test]
+    fn the_providers_view_is_phase_one_and_claims_its_share() {
+        let context = toy::context();
+        let provider = built(None, &[("view", "provider")], &context);
+        let claim = provider.guarantee().unwrap();
+        assert_eq!(
+            (claim.epsilon, claim.neighbours, claim.basis),
+            (2.0, Neighbours::OneToken, Basis::Proven)
+        );
+        let texts: Vec<String> = (0..toy::UNKNOWN)
+            .flat_map(|s| (0..toy::UNKNOWN).map(move |t| format!("t{s} t{t}")))
+            .collect();
+        let exact = |text: &str| statistics::probabilities(&*provider, &texts, text);
+        let counts = statistics::releases(&*provider, "t3 t4", 40_000);
+        statistics::assert_sampled(&counts, &exact("t3 t4"), "view=provider");
+        let loss = statistics::greatest_loss(&exact("t3 t4"), &exact("t3 t1"));
+        assert!(loss > 0.0 && loss <= claim.epsilon, "{loss}");
+        assert!(built(None, &[], &context).likelihood().is_none());
+    }
+
+    #[test]
+    fn the_preset_as_shown_claims_what_the_paper_claims_and_proves_nothing() {
+        let context = toy::context();
+        for (preset, basis) in [("paper", Basis::Proven), ("as-shown", Basis::Claimed)] {
+            let claim = built(Some(preset), &[], &context).guarantee().unwrap();
+            assert_eq!((claim.epsilon, claim.basis), (4.0, basis), "{preset}");
+        }
+    }
+
+    /// Answers with the same words, whatever it is asked.
+    struct Says(&'static str);
+
+    impl TextGenerator for Says {
+        fn complete(
+            &self,
+            _: &Prompt,
+            queries: &[Query<'_>],
+            n: usize,
+            _: Sampling,
+        ) -> Result<Vec<Answer<Vec<String>>>> {
+            Ok(queries
+                .iter()
+                .map(|_| Ok(vec![self.0.to_owned(); n]))
+                .collect())
+        }
+    }
+
+    #[test]
+    fn of_an_answer_a_line_or_all_is_used_and_without_one_it_falls_back_or_abstains() {
+        let release = |says, set: &[(&str, &str)]| {
+            let context = Context {
+                generator: Some(Arc::new(Says(says))),
+                ..toy::context()
+            };
+            let query = Query {
+                text: "t1 t2",
+                seed: Seed::root(0),
+            };
+            let release = built(None, set, &context).rewrite(&[query]).unwrap();
+            assert_eq!(release[0].failure, None);
+            release[0].text.clone()
+        };
+        let two = "\"t1 t2\nt3\"";
+        assert_eq!(release(two, &[]), "\"t1 t2");
+        assert_eq!(release(two, &[("answer", "whole")]), "t1 t2\nt3");
+        let sanitised = release(" ", &[]);
+        assert_eq!(sanitised, release(two, &[("view", "provider")]));
+        assert_eq!(sanitised.split(' ').count(), 2);
+        assert_eq!(release(" ", &[("fallback", "abstain")]), "");
     }
 
     #[test]

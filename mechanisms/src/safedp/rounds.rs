@@ -8,14 +8,15 @@ use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView1};
 use teda_core::{
-    Basis, Beyond, Encoder, Error, Failure, Guarantee, Mechanism, Neighbours, Parameter, Prompt,
-    Query, Release, Result, Sampling, Seed, Settings, TextGenerator, Unit,
+    Answer, Basis, Beyond, Encoder, Error, Failure, Guarantee, Likelihood, Mechanism, Neighbours,
+    Parameter, Prompt, Query, Release, Result, Sampling, Seed, Settings, TextGenerator, Unit,
 };
 
 use crate::entry::Context;
 use crate::text::answer::sentence;
 use crate::text::masking::{Always, Masked, bare};
 use crate::text::similarity::similarity;
+use crate::view::is_providers;
 
 /// The paper's grid of ε.
 pub const GRID: [f64; 4] = [0.5, 1.0, 2.0, 3.0];
@@ -97,6 +98,9 @@ pub const LONGEST: Parameter = Parameter::whole(
 )
 .formerly("longest");
 
+/// Separates the masked texts of the rounds in the provider's view.
+const BETWEEN_ROUNDS: &str = "\n";
+
 /// SafeDP-Rewrite at one ε.
 pub struct SafeDp {
     encoder: Arc<dyn Encoder>,
@@ -111,6 +115,8 @@ pub struct SafeDp {
     tau: Option<f64>,
     prompt: Prompt,
     sampling: Sampling,
+    /// Whether the masked texts are the release.
+    shows_provider: bool,
 }
 
 /// A rewrite to choose among.
@@ -127,6 +133,8 @@ struct Item<'a> {
     seed: Seed,
     source: ArrayView1<'a, f32>,
     masked: Masked<'a>,
+    /// The masked texts so far.
+    sent: Vec<String>,
     /// Y.
     candidates: Vec<Candidate>,
     failure: Option<Failure>,
@@ -170,7 +178,17 @@ impl SafeDp {
                 temperature: settings.get("temperature"),
                 max_new_tokens: settings.get("max_new_tokens") as usize,
             },
+            shows_provider: is_providers(settings),
         })
+    }
+
+    /// The number of rounds, if it is the same for all texts: D is at least 0 and, for utilities in [0, 1], at most ½.
+    fn fixed_rounds(&self) -> Option<u64> {
+        match self.dispersion {
+            0.0 => Some(1),
+            dispersion if dispersion > 0.5 || self.rounds == 1 => Some(self.rounds),
+            _ => None,
+        }
     }
 
     /// Masks more words of `items`, has them rewritten, and adds the rewrites to their candidates.
@@ -183,6 +201,15 @@ impl SafeDp {
                 item.masked.text()
             })
             .collect();
+        if self.shows_provider {
+            for (item, text) in items.iter_mut().zip(&texts) {
+                item.sent.push(text.clone());
+            }
+            // The rewrites decide when to stop and nothing else.
+            if self.fixed_rounds().is_some() {
+                return Ok(());
+            }
+        }
         let queries: Vec<Query<'_>> = texts
             .iter()
             .zip(items.iter())
@@ -233,6 +260,9 @@ impl SafeDp {
         if let Some(failure) = &item.failure {
             return Release::failed(failure.clone());
         }
+        if self.shows_provider {
+            return Release::of(item.sent.join(BETWEEN_ROUNDS));
+        }
         let kept: Vec<&Candidate> = match self.tau {
             Some(tau) => stem(&item.candidates, tau),
             None => item.candidates.iter().collect(),
@@ -251,6 +281,9 @@ impl SafeDp {
 
 impl Mechanism for SafeDp {
     fn guarantee(&self) -> Option<Guarantee> {
+        if self.shows_provider {
+            return None;
+        }
         Some(Guarantee {
             epsilon: self.epsilon,
             delta: 0.0,
@@ -258,6 +291,10 @@ impl Mechanism for SafeDp {
             neighbours: Neighbours::AnyTexts,
             basis: Basis::Claimed,
         })
+    }
+
+    fn likelihood(&self) -> Option<&dyn Likelihood> {
+        self.shows_provider.then_some(self)
     }
 
     /// Checks the texts themselves: the rewriter is shown other words, but about as many tokens.
@@ -276,6 +313,7 @@ impl Mechanism for SafeDp {
                 seed: query.seed,
                 source,
                 masked: Masked::new(query.text, &self.always),
+                sent: Vec::new(),
                 candidates: Vec::new(),
                 failure: None,
             })
@@ -289,6 +327,30 @@ impl Mechanism for SafeDp {
             going.retain(|item| self.goes_on(item));
         }
         Ok(items.iter().map(|item| self.select(item)).collect())
+    }
+}
+
+/// Of what the provider is sent.
+impl Likelihood for SafeDp {
+    /// If rewrites decide how many rounds there are, the number of rounds is taken as given.
+    fn is_exact(&self) -> bool {
+        self.fixed_rounds().is_some()
+    }
+
+    fn log_likelihood(&self, pairs: &[(&str, &str)]) -> Result<Vec<Answer<f64>>> {
+        let of = |(release, text): &(&str, &str)| {
+            let sent: Vec<&str> = release.split(BETWEEN_ROUNDS).collect();
+            let rounds = sent.len() as u64;
+            let is_possible = match self.fixed_rounds() {
+                Some(fixed) => rounds == fixed,
+                None => rounds <= self.rounds,
+            };
+            Ok(match is_possible {
+                true => Masked::new(text, &self.always).ln_probability(&sent, self.mask_rate),
+                false => f64::NEG_INFINITY,
+            })
+        };
+        Ok(pairs.iter().map(of).collect())
     }
 }
 
@@ -498,6 +560,67 @@ mod tests {
         assert_eq!(statistics::greatest_loss(&p, &q), f64::INFINITY);
         let claim = twin(1.0, None).guarantee().unwrap();
         assert_eq!((claim.epsilon, claim.basis), (1.0, Basis::Claimed));
+    }
+
+    /// What the provider is sent, against an enumeration of all masks of two rounds, and as it is stated.
+    #[test]
+    fn the_providers_view_follows_the_exact_probabilities_of_masks() {
+        let text = "t2 t5 t1";
+        let set = [
+            ("mask_rate", "0.3"),
+            ("rounds", "2"),
+            ("mask_numbers", "0"),
+            ("dispersion", "0.6"),
+            ("view", "provider"),
+        ];
+        let settings = safedp_rewrite::ENTRY.settings(None, &toy::given(&set));
+        let provider = safedp_rewrite::ENTRY
+            .instance(&toy::context(), Some(1.0), &settings.unwrap())
+            .unwrap();
+        assert!(provider.guarantee().is_none());
+        let words: Vec<String> = text.split(' ').map(String::from).collect();
+        let mut exact: BTreeMap<String, f64> = BTreeMap::new();
+        for (p, first) in maskings(&words, 0.3) {
+            for (q, second) in maskings(&first, 0.3) {
+                let sent = [first.join(" "), second.join(" ")].join("\n");
+                *exact.entry(sent).or_default() += p * q;
+            }
+        }
+        let counts = statistics::releases(&*provider, text, 40_000);
+        statistics::assert_sampled(&counts, &exact, "view=provider");
+        let shown: Vec<String> = exact.keys().cloned().collect();
+        let stated = statistics::probabilities(&*provider, &shown, text);
+        for (sent, p) in &exact {
+            assert!((stated[sent] - p).abs() < 1e-12, "'{sent}'");
+        }
+        let likelihood = provider.likelihood().unwrap();
+        let pairs = [("t2 t5 t1", text), ("t2 t5 t1\nt2 t5 t1", "t2 t5 t3")];
+        let none = Ok(f64::NEG_INFINITY);
+        assert_eq!(
+            likelihood.log_likelihood(&pairs).unwrap(),
+            [none.clone(), none]
+        );
+        assert!(likelihood.is_exact());
+    }
+
+    /// As published, the rewrites decide when the rounds end: the provider sees the masks of those that were made.
+    #[test]
+    fn the_provider_sees_the_masks_of_the_rounds_that_were_made() {
+        let set = toy::given(&[("view", "provider"), ("dispersion", "0.01")]);
+        let settings = safedp_rewrite::ENTRY.settings(None, &set).unwrap();
+        let provider = safedp_rewrite::ENTRY.instance(&toy::context(), Some(1.0), &settings);
+        let provider = provider.unwrap();
+        let sent = statistics::releases(&*provider, "a b c", 300);
+        let rounds: Vec<usize> = sent.keys().map(|sent| sent.split('\n').count()).collect();
+        assert!(
+            rounds.iter().all(|rounds| (1..=5).contains(rounds)),
+            "{rounds:?}"
+        );
+        let likelihood = provider.likelihood().unwrap();
+        assert!(!likelihood.is_exact());
+        let pairs: Vec<(&str, &str)> = sent.keys().map(|sent| (&sent[..], "a b c")).collect();
+        let stated = likelihood.log_likelihood(&pairs).unwrap();
+        assert!(stated.into_iter().all(|ln| ln.unwrap().is_finite()));
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! Like `safedp-rewrite`, without step 3 (STEM).
 //!
 //! # Guarantee
-//! Like `safedp-rewrite`: ε **claimed**, and no finite ε between texts.
+//! Like `safedp-rewrite`: ε **claimed** between any two texts, and no finite ε between texts; nothing for the
+//! provider's view.
 //!
 //! # Source
 //! SafeDP-Rewrite (J. W. Kim, 2025), Section 5.1: the variant "SDP-NS".
@@ -18,6 +19,7 @@ use super::rounds::{
 };
 use super::safedp_rewrite;
 use crate::entry::Entry;
+use crate::view::VIEW;
 
 pub const ENTRY: Entry = Entry {
     name: "safedp-rewrite-ns",
@@ -33,6 +35,7 @@ pub const ENTRY: Entry = Entry {
         DISPERSION,
         TEMPERATURE,
         LONGEST,
+        VIEW,
     ],
     build: &|context, epsilon, settings| {
         Ok(Box::new(SafeDp::new(context, epsilon, settings, None)?))

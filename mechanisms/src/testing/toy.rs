@@ -53,6 +53,15 @@ pub fn opposites() -> Arc<Toy> {
     })
 }
 
+/// Two words in one dimension: "t0" at 1 and "t1" at −1; all others are at 0, and never released.
+pub fn line() -> Arc<Toy> {
+    let place = |token: usize| [1.0, -1.0].get(token).copied().unwrap_or(0.0);
+    Arc::new(Toy {
+        vectors: Array2::from_shape_fn((TOKENS, 1), |(token, _)| place(token)),
+        released: vec![0, 1],
+    })
+}
+
 /// Settings as the command line gives them.
 pub fn given(settings: &[(&str, &str)]) -> Vec<(String, String)> {
     let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
@@ -69,8 +78,9 @@ pub fn context() -> Context {
         encoder: toy.clone(),
         generator: Some(toy.clone()),
         sampler: Some(toy.clone()),
-        language_model: Some(toy),
+        language_model: Some(toy.clone()),
         masked_language_model: Some(Arc::new(Gaps::new())),
+        scorer: Some(toy),
         memory: Memory::new(1 << 20),
     }
 }
@@ -197,6 +207,9 @@ impl LanguageModel for Toy {
                 let max_new_tokens = match sequence.max_new_tokens {
                     MaxNewTokens::Tokens(count) => count,
                     MaxNewTokens::AsPrompt => self.prompt_tokens(prompt, sequence.text)?,
+                    MaxNewTokens::BeyondPrompt(extra) => {
+                        self.prompt_tokens(prompt, sequence.text)? + extra
+                    }
                 };
                 let mut stream = sequence.seed.stream();
                 let mut tokens = Vec::new();

@@ -8,14 +8,24 @@ pub fn sentence(answer: &str) -> &str {
         .map(str::trim)
         .find(|line| !line.is_empty())
         .unwrap_or_default();
+    unquoted(line)
+}
+
+/// All lines of `answer`, without the quotation marks around them and blanks at its ends.
+pub fn whole(answer: &str) -> &str {
+    unquoted(answer.trim())
+}
+
+/// A text without one pair of quotation marks around it.
+pub fn unquoted(text: &str) -> &str {
     for (open, close) in [('"', '"'), ('“', '”')] {
-        if let Some(inner) = line.strip_prefix(open).and_then(|l| l.strip_suffix(close))
+        if let Some(inner) = text.strip_prefix(open).and_then(|l| l.strip_suffix(close))
             && !inner.contains([open, close])
         {
             return inner.trim();
         }
     }
-    line
+    text
 }
 
 #[cfg(test)]
@@ -32,5 +42,12 @@ mod tests {
         assert_eq!(sentence("\"a\" and \"b\""), "\"a\" and \"b\"");
         assert_eq!(sentence(" \n"), "");
         assert_eq!(sentence("\""), "\"");
+    }
+
+    #[test]
+    fn a_whole_answer_keeps_its_lines() {
+        assert_eq!(whole("\n\"One. Two.\nThree.\"\n"), "One. Two.\nThree.");
+        assert_eq!(whole("\"a\" and\n\"b\""), "\"a\" and\n\"b\"");
+        assert_eq!(whole(" \n"), "");
     }
 }

@@ -66,6 +66,32 @@ impl<'a> Masked<'a> {
         }
     }
 
+    /// ln of the probability that [`Self::mask_more`], called once before each, shows these texts one after another; −∞
+    /// if it cannot.
+    pub fn ln_probability(&self, shown: &[&str], rate: f64) -> f64 {
+        let mut masked = self.masked.clone();
+        let (ln_masked, ln_shown) = (rate.ln(), (-rate).ln_1p());
+        let mut total = 0.0;
+        for text in shown {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            if words.len() != self.words.len() || words.join(" ") != *text {
+                return f64::NEG_INFINITY;
+            }
+            for ((word, own), masked) in words.iter().zip(&self.words).zip(&mut masked) {
+                total += match (*word == MASK, *masked || *own == MASK) {
+                    (true, true) => 0.0,
+                    (true, false) => {
+                        *masked = true;
+                        ln_masked
+                    }
+                    (false, false) if word == own => ln_shown,
+                    (false, _) => f64::NEG_INFINITY,
+                };
+            }
+        }
+        total
+    }
+
     /// The masked text.
     pub fn text(&self) -> String {
         let shown: Vec<&str> = self
@@ -122,6 +148,26 @@ mod tests {
         let text = "(Ada), ADA's cousin: o'Neil! adamant 7";
         let masked = Masked::new(text, &always).text();
         assert_eq!(masked, "[MASK] ADA's cousin: [MASK] adamant 7");
+    }
+
+    #[test]
+    fn what_rounds_show_has_the_probability_of_their_coins() {
+        let masked = Masked::new("a [MASK] 7 b", &ALL);
+        let ln = |shown: &[&str]| masked.ln_probability(shown, 0.3);
+        let (hidden, kept) = (0.3_f64.ln(), 0.7_f64.ln());
+        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a}, not {b}");
+        close(ln(&["[MASK] [MASK] [MASK] b"]), hidden + kept);
+        let two = ["a [MASK] [MASK] b", "a [MASK] [MASK] [MASK]"];
+        close(ln(&two), 3.0 * kept + hidden);
+        for impossible in [
+            &["a [MASK] 7 b"][..],
+            &["[MASK] [MASK] [MASK] b", "a [MASK] [MASK] b"],
+            &["a [MASK] [MASK]"],
+            &["a  [MASK] [MASK] b"],
+            &["c [MASK] [MASK] b"],
+        ] {
+            assert_eq!(ln(impossible), f64::NEG_INFINITY, "{impossible:?}");
+        }
     }
 
     /// Every round masks an unmasked word with the same probability: after t rounds a share of 1 − (1 − p)ᵗ is masked,

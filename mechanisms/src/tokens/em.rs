@@ -1,29 +1,36 @@
 //! `em`: the token-wise exponential mechanism, with its output released unchanged.
 //!
 //! # Definition
-//! Each token of the text is replaced independently by [`TokenExponential`] with the whole ε; the tokens' text is
-//! released.
+//! Each token of the text is replaced independently by [`TokenExponential`](super::token_exponential) with ε₁ = `share`
+//! of ε, by default all of it; the tokens' text is released. `--preset paper` spends half of ε: phase 1 of PrivRewrite
+//! at ε, which is what the paper's "EM" at ε is. `--preset as-shown` is phase 1 as the paper's examples show it
+//! ([`Sanitiser`]).
 //!
 //! # Guarantee
-//! ε-DP under one-token adjacency (equal token count, one position differs): the positions are independent, and only
+//! ε₁-DP under one-token adjacency (equal token count, one position differs): the positions are independent, and only
 //! one of them has a different distribution. The token count itself is released, so there is no finite ε between texts
-//! of different length. Proven.
+//! of different length. Proven as printed; with kept words or lists it is **claimed** by the paper alone, and does not
+//! hold ([`Sanitiser`]).
+//!
+//! What double precision leaves of this: "Numerical ends" in [`TokenExponential`](super::token_exponential).
 //!
 //! # Source
-//! PrivRewrite, Applied Sciences 15(22):11930, Section 5.1: the baseline "EM", which there uses the ε of phase 1.
+//! PrivRewrite, Applied Sciences 15(22):11930, Section 5.1: the baseline "EM". Its mean similarities in Figure 2 equal
+//! those of phase 1 in Table 1, which spends half of ε.
 //!
 //! # Deviations
-//! The paper specifies neither vocabulary nor embedding: here they are the audit's public token map.
+//! The paper specifies neither vocabulary nor embedding: here they are the audit's public token map, whose tokens are
+//! word pieces, so that the number of tokens counts pieces. All of ε is spent unless `--preset paper` is named. What
+//! [`Sanitiser`] says of kept words.
 
 use std::sync::Arc;
 
 use teda_core::{
-    Answer, Basis, Guarantee, Likelihood, Mechanism, Neighbours, Query, Release, Result, TokenMap,
-    Unit,
+    Answer, Basis, Guarantee, Likelihood, Mechanism, Neighbours, Parameter, Query, Release, Result,
+    TokenMap, Unit,
 };
 
-use super::token_exponential::TokenExponential;
-use super::token_wise::TokenWise;
+use super::sanitiser::{KEEP_STOPWORDS, KEEP_UNKNOWN, NEIGHBOURS, Rule, Sanitiser};
 use crate::entry::{Context, Entry};
 use crate::privrewrite::privrewrite;
 
@@ -32,28 +39,52 @@ pub const ENTRY: Entry = Entry {
     summary: "exponential mechanism on every token, over the whole vocabulary",
     source: "PrivRewrite (Applied Sciences 15(22):11930), baseline EM",
     grid: privrewrite::ENTRY.grid,
-    build: &|context, epsilon, _| Ok(Box::new(Em::new(context, epsilon, epsilon, Basis::Proven))),
+    parameters: &[SHARE, KEEP_STOPWORDS, KEEP_UNKNOWN, NEIGHBOURS],
+    presets: &[
+        ("paper", &[("share", "0.5")]),
+        (
+            "as-shown",
+            &[
+                ("share", "0.5"),
+                ("keep_stopwords", "1"),
+                ("keep_unknown", "1"),
+                ("neighbours", "20"),
+            ],
+        ),
+    ],
+    build: &|context, epsilon, settings| {
+        let epsilon = epsilon * settings.get("share");
+        let sanitiser = Sanitiser::new(context, epsilon, Rule::of(settings));
+        let basis = sanitiser.basis();
+        Ok(Box::new(Em::new(context, sanitiser, epsilon, basis)))
+    },
     ..Entry::PUBLISHED
 };
 
-/// The mechanism that runs at one ε and claims another one (or the same).
+/// ε₁/ε.
+const SHARE: Parameter = Parameter::number(
+    "share",
+    1.0,
+    [0.01, 1.0],
+    "share of epsilon that is spent; 0.5: as phase 1 of PrivRewrite at epsilon",
+);
+
+/// The mechanism that claims the ε that it runs at, or another one.
 pub struct Em {
     tokens: Arc<dyn TokenMap>,
-    draw: TokenExponential,
+    sanitiser: Sanitiser,
     claimed: f64,
     basis: Basis,
-    likelihood: TokenWise,
 }
 
 impl Em {
-    /// Runs at `epsilon` and claims `claimed`.
-    pub fn new(context: &Context, epsilon: f64, claimed: f64, basis: Basis) -> Self {
+    /// Runs `sanitiser` and claims `claimed`.
+    pub fn new(context: &Context, sanitiser: Sanitiser, claimed: f64, basis: Basis) -> Self {
         Self {
             tokens: context.tokens.clone(),
-            draw: TokenExponential::new(context, epsilon),
+            sanitiser,
             claimed,
             basis,
-            likelihood: TokenWise::new(context.tokens.clone()),
         }
     }
 }
@@ -79,23 +110,16 @@ impl Mechanism for Em {
 
     fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {
         let rewrite = |query: &Query<'_>| {
-            let mut stream = query.seed.stream();
-            let tokens: Vec<u32> = self
-                .tokens
-                .tokenize(query.text)
-                .into_iter()
-                .map(|token| self.draw.draw(token, &mut stream))
-                .collect();
-            Release::of(self.tokens.detokenize(&tokens))
+            let tokens = self.tokens.tokenize(query.text);
+            Release::of(self.sanitiser.sanitise(&tokens, &mut query.seed.stream()))
         };
         Ok(batch.iter().map(rewrite).collect())
     }
 }
 
 impl Likelihood for Em {
-    /// The release shows a text and not its tokens: this sums over all token sequences that write it.
     fn log_likelihood(&self, pairs: &[(&str, &str)]) -> Result<Vec<Answer<f64>>> {
-        self.likelihood.log_likelihood(pairs, &self.draw)
+        self.sanitiser.log_likelihood(pairs)
     }
 }
 
@@ -109,15 +133,16 @@ mod tests {
     #[test]
     fn likelihoods_are_those_of_its_releases() {
         let context = toy::context();
-        let em = Em::new(&context, 3.0, 3.0, Basis::Proven);
+        let settings = ENTRY.settings(None, &[]).unwrap();
+        let em = ENTRY.instance(&context, Some(3.0), &settings).unwrap();
         let texts: Vec<String> = (0..toy::UNKNOWN)
             .flat_map(|s| (0..toy::UNKNOWN).map(move |t| format!("t{s} t{t}")))
             .collect();
-        let exact = statistics::probabilities(&em, &texts, "t3 t4");
-        let counts = statistics::releases(&em, "t3 t4", 40_000);
+        let exact = statistics::probabilities(&*em, &texts, "t3 t4");
+        let counts = statistics::releases(&*em, "t3 t4", 40_000);
         statistics::assert_sampled(&counts, &exact, "em");
         let pairs = [("t3", "t3 t4"), ("t3 t4", "t3"), ("", ""), ("t8", "t3")];
-        let found = em.log_likelihood(&pairs).unwrap();
+        let found = em.likelihood().unwrap().log_likelihood(&pairs).unwrap();
         let none = f64::NEG_INFINITY;
         assert_eq!(found, [Ok(none), Ok(none), Ok(0.0), Ok(none)]);
     }
@@ -134,5 +159,25 @@ mod tests {
         };
         assert_eq!(em.rewrite(&[query]).unwrap()[0].text, query.text);
         assert_eq!(em.units(query.text), Some(4));
+    }
+
+    #[test]
+    fn presets_spend_half_of_epsilon_and_claim_what_they_spend() {
+        let context = toy::context();
+        let claim = |preset: &str| {
+            let settings = ENTRY.settings(Some(preset), &[]).unwrap();
+            let em = ENTRY.instance(&context, Some(3.0), &settings).unwrap();
+            let claim = em.guarantee().unwrap();
+            (claim.epsilon, claim.basis)
+        };
+        assert_eq!(claim("paper"), (1.5, Basis::Proven));
+        assert_eq!(claim("as-shown"), (1.5, Basis::Claimed));
+        // Half of 3 is what all of 1.5 is.
+        let of = |epsilon, set: &[(&str, &str)]| {
+            let settings = ENTRY.settings(None, &toy::given(set)).unwrap();
+            let em = ENTRY.instance(&context, Some(epsilon), &settings);
+            statistics::releases(&*em.unwrap(), "t3 t4", 500)
+        };
+        assert_eq!(of(3.0, &[("share", "0.5")]), of(1.5, &[]));
     }
 }

@@ -1,7 +1,9 @@
 //! Mechanisms that replace every token by a token of the public vocabulary.
 
 pub mod inversions;
+pub mod near;
 pub mod nearest;
+pub mod sanitiser;
 pub mod token_exponential;
 pub mod token_wise;
 

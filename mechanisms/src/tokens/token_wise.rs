@@ -2,7 +2,8 @@
 //!
 //! # Definition
 //! P(release | text) = Σ Π_i P(t_i | x_i) over the sequences t_1 … t_n of released tokens that write the release
-//! ([`Spelling`]), x_1 … x_n being the text's tokens and P(t | x) = w(t, x) / Σ_t' w(t', x) over all released t'.
+//! ([`Spelling`]), x_1 … x_n being the text's tokens and P(t | x) = w(t, x) / Σ_t' w(t', x) over all released t'; for
+//! tokens that are kept, t_i = x_i with certainty.
 //!
 //! # Errors
 //! Same as [`Spelling`].
@@ -21,6 +22,11 @@ pub trait Weights {
     /// ln Σ_t w(t, x) over the released tokens t.
     fn ln_sum(&self, released: &[u32], x: u32) -> f64 {
         ln_sum(released.iter().map(|t| self.ln_weight(*t, x)).collect())
+    }
+
+    /// Which of a text's tokens stay as they are.
+    fn kept(&self, tokens: &[u32]) -> Vec<bool> {
+        vec![false; tokens.len()]
     }
 }
 
@@ -62,9 +68,13 @@ impl TokenWise {
         let ln_sum_of = |x: u32| *ln_sums[x as usize].get_or_init(|| weights.ln_sum(released, x));
         let of = |(release, text): &(&str, &str)| {
             let tokens = self.tokens.tokenize(text);
+            let kept = weights.kept(&tokens);
             let drawn = |i: usize, place: usize| {
                 let x = tokens[i];
-                weights.ln_weight(released[place], x) - ln_sum_of(x)
+                match kept[i] {
+                    true => certain(released[place] == x),
+                    false => weights.ln_weight(released[place], x) - ln_sum_of(x),
+                }
             };
             Ok(spelling.ln_probability(release, tokens.len(), drawn))
         };
@@ -79,7 +89,12 @@ impl TokenWise {
     }
 }
 
-/// ln Σ exp(w) of finite log weights.
+/// ln of 1 or of 0.
+fn certain(happens: bool) -> f64 {
+    if happens { 0.0 } else { f64::NEG_INFINITY }
+}
+
+/// ln Σ exp(w) of log weights, one of which is finite.
 pub fn ln_sum(log_weights: Vec<f64>) -> f64 {
     let highest = log_weights
         .iter()

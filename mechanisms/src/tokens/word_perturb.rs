@@ -7,9 +7,11 @@
 //! # Guarantee
 //! ε-metric privacy per token: Pr[t | x] ≤ e^{ε‖e(x) − e(x′)‖} Pr[t | x′], since the density of e(x) + z at any point
 //! changes by at most that factor (triangle inequality) and the search is post-processing. For texts with the same
-//! number of tokens the distances add up; between texts of different length nothing is claimed, as the token count is
-//! released. A bound between texts needs the distance of the particular pair, so the verdict of an audit is
-//! `no-claim`. Proven for exact arithmetic.
+//! number of tokens the distances add up, d(x, x′) = Σ_i ‖e(x_i) − e(x′_i)‖; between texts of different length nothing
+//! is claimed, as the token count is released. So the claim between the texts of an audit is εD, D the greatest d
+//! between two texts that one candidate set can hold: with one-token neighbours the greatest distance between two
+//! words of a set, with any texts the greatest between two texts of the data set, if all have one token count.
+//! Proven for exact arithmetic.
 //!
 //! # Source
 //! Feyisetan, Balle, Drake and Diethe, *Privacy- and utility-preserving textual analysis via calibrated
@@ -73,6 +75,21 @@ impl WordPerturb {
         }
     }
 
+    /// Σ_i ‖e(x_i) − e(y_i)‖ of two texts with the same number of tokens.
+    fn distance(&self, x: &[u32], y: &[u32]) -> f64 {
+        let vectors = self.tokens.vectors();
+        let changed = x.iter().zip(y).filter(|(a, b)| a != b);
+        let distances = changed.map(|(a, b)| {
+            let (a, b) = (vectors.row(*a as usize), vectors.row(*b as usize));
+            let squares = a
+                .iter()
+                .zip(b)
+                .map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2));
+            squares.sum::<f64>().sqrt()
+        });
+        distances.sum()
+    }
+
     /// e(x) + z.
     fn perturb(&self, token: u32, stream: &mut Stream) -> Array1<f32> {
         let vector = self.tokens.vectors().row(token as usize).mapv(f64::from);
@@ -105,6 +122,19 @@ impl Mechanism for WordPerturb {
 
     fn units(&self, text: &str) -> Option<u64> {
         Some(self.tokens.tokenize(text).len() as u64)
+    }
+
+    /// max Σ_i ‖e(x_i) − e(x′_i)‖ over the pairs of texts, if all have the same number of tokens.
+    fn diameter(&self, texts: &[&str]) -> Option<f64> {
+        let tokens: Vec<Vec<u32>> = texts.iter().map(|t| self.tokens.tokenize(t)).collect();
+        if tokens.windows(2).any(|pair| pair[0].len() != pair[1].len()) {
+            return None;
+        }
+        let pairs = tokens
+            .iter()
+            .enumerate()
+            .flat_map(|(i, x)| tokens[..i].iter().map(move |y| self.distance(x, y)));
+        Some(pairs.fold(0.0, f64::max))
     }
 
     fn likelihood(&self) -> Option<&dyn Likelihood> {
@@ -160,8 +190,67 @@ mod tests {
         let noisy = instance(1e-3).rewrite(&[query]).unwrap();
         assert_eq!(noisy[0].text.split(' ').count(), 4);
         assert_eq!(instance(1.0).units(query.text), Some(4));
-        let claim = instance(1.0).guarantee().unwrap();
-        assert_eq!(claim.between(Neighbours::AnyTexts, None), None);
+    }
+
+    #[test]
+    fn the_diameter_is_the_greatest_sum_of_distances() {
+        let toy = toy::opposites();
+        let context = Context {
+            tokens: toy.clone(),
+            ..toy::context()
+        };
+        let mechanism = WordPerturb::new(&context, 1.0);
+        // Opposite vectors are 2 apart, those at right angles √2, and an unknown one is 1 from all.
+        for (texts, expected) in [
+            (&["t0 t2", "t1 t2"][..], Some(2.0)),
+            (&["t0 t2", "t2 t2", "t1 t3"], Some(4.0)),
+            (&["t0", "t2"], Some(2.0_f64.sqrt())),
+            (&["t0", "x"], Some(1.0)),
+            (&["t0", "t0"], Some(0.0)),
+            (&["t0 t2", "t0"], None),
+        ] {
+            let found = mechanism.diameter(texts);
+            let same = |(a, b): (f64, f64)| (a - b).abs() < 1e-12;
+            assert_eq!(found.is_some(), expected.is_some(), "{texts:?}");
+            assert!(found.zip(expected).is_none_or(same), "{texts:?}: {found:?}");
+        }
+    }
+
+    /// In one dimension, with the words −1 and 1, the noise is Laplace's: a word is released in place of the other
+    /// with probability ½e^{−ε}, and the greatest loss is ln(2e^ε − 1), which the claim of 2ε allows.
+    #[test]
+    fn in_one_dimension_releases_follow_the_exact_probabilities_and_the_claim() {
+        let toy = toy::line();
+        let context = Context {
+            tokens: toy.clone(),
+            ..toy::context()
+        };
+        for epsilon in [0.5_f64, 2.0] {
+            let mechanism = WordPerturb::new(&context, epsilon);
+            let other = 0.5 * (-epsilon).exp();
+            let of = |own: &str, else_: &str| {
+                BTreeMap::from([(own.to_owned(), 1.0 - other), (else_.to_owned(), other)])
+            };
+            let (p, q) = (of("t0", "t1"), of("t1", "t0"));
+            let counts = statistics::releases(&mechanism, "t0", 40_000);
+            statistics::assert_sampled(&counts, &p, "word-perturb on a line");
+            let loss = statistics::greatest_loss(&p, &q);
+            let claim = mechanism.guarantee().unwrap();
+            let diameter = mechanism.diameter(&["t0", "t1"]);
+            let lengths = Some(teda_core::Lengths {
+                shortest: 1,
+                longest: 1,
+            });
+            let claim = claim
+                .between(Neighbours::OneToken, lengths, diameter)
+                .unwrap();
+            assert_eq!(claim.epsilon, 2.0 * epsilon);
+            assert!(
+                loss <= claim.epsilon && loss > claim.epsilon / 2.0,
+                "{loss}"
+            );
+            assert!(claim.epsilon < 1.5 || loss < claim.epsilon, "{loss}");
+        }
     }
 
     /// Every text of two tokens, weighed by hand.

@@ -80,6 +80,7 @@ fn count(max_new_tokens: MaxNewTokens, read: usize) -> usize {
     match max_new_tokens {
         MaxNewTokens::Tokens(count) => count,
         MaxNewTokens::AsPrompt => read,
+        MaxNewTokens::BeyondPrompt(extra) => read + extra,
     }
 }
 

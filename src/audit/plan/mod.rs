@@ -185,6 +185,8 @@ struct Build<'a> {
     programs: Programs,
     /// The texts' lengths in the mechanism's units: independent of ε, so counted once.
     lengths: OnceCell<Option<Lengths>>,
+    /// The greatest distance between two texts of a candidate set, likewise.
+    diameter: OnceCell<Option<f64>>,
 }
 
 impl<'a> Build<'a> {
@@ -204,6 +206,7 @@ impl<'a> Build<'a> {
             source,
             programs: models.programs().clone(),
             lengths: OnceCell::new(),
+            diameter: OnceCell::new(),
         })
     }
 
@@ -250,7 +253,8 @@ impl<'a> Build<'a> {
         let count = || range_of(&*mechanism, &self.corpus.texts);
         let lengths = *self.lengths.get_or_init(count);
         let neighbours = self.config.neighbours;
-        let claim = between(self.config, &*mechanism, lengths);
+        let diameter = *self.diameter.get_or_init(|| self.diameter(&*mechanism, k));
+        let claim = between(self.config, &*mechanism, lengths, diameter);
         // The path names what is drawn and nothing else of the grid, so that a cell's numbers do not change when
         // another cell is added.
         let values: Vec<String> = self
@@ -282,9 +286,26 @@ impl<'a> Build<'a> {
             attacks: lineup.attacks,
             white_box,
             claim,
+            diameter: diameter.filter(|_| claim.is_some()),
             seed,
         };
         Ok((series, lineup.note))
+    }
+
+    /// The greatest distance between two texts that one candidate set can hold, if the mechanism's claim grows with
+    /// it: two texts of one set where the corpus holds whole sets, any two texts of the corpus otherwise.
+    fn diameter(&self, mechanism: &dyn Mechanism, k: usize) -> Option<f64> {
+        if mechanism.guarantee()?.neighbours != Neighbours::Metric {
+            return None;
+        }
+        let texts: Vec<&str> = self.corpus.texts.iter().map(String::as_str).collect();
+        let size = match self.config.neighbours {
+            Neighbours::OneToken => k,
+            _ => texts.len(),
+        };
+        let of_set = |set: &[&str]| mechanism.diameter(set);
+        let diameters: Option<Vec<f64>> = texts.par_chunks(size).map(of_set).collect();
+        Some(diameters?.into_iter().fold(0.0, f64::max))
     }
 }
 
@@ -293,8 +314,10 @@ pub fn between(
     config: &Config,
     mechanism: &dyn Mechanism,
     lengths: Option<Lengths>,
+    diameter: Option<f64>,
 ) -> Option<Privacy> {
-    mechanism.guarantee()?.between(config.neighbours, lengths)
+    let claim = mechanism.guarantee()?;
+    claim.between(config.neighbours, lengths, diameter)
 }
 
 /// Whether trials must record how likely their releases are under the mechanism.

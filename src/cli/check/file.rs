@@ -19,7 +19,7 @@ use crate::cli::audit;
 use teda::audit::config::Config;
 
 /// Flags of `teda audit` that determine what is computed. Flags for speed are given to `teda check`.
-const FLAGS: [&str; 25] = [
+const FLAGS: [&str; 26] = [
     "mech",
     "releases",
     "epsilon",
@@ -44,6 +44,7 @@ const FLAGS: [&str; 25] = [
     "claim",
     "llm",
     "encoder",
+    "scorer",
     "judge",
 ];
 /// The limits that the cells of an audit must keep.
