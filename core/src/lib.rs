@@ -34,6 +34,7 @@ pub use mechanism::{Categorical, Likelihood, Mechanism, Query, Release};
 pub use model::{
     Answer, Beyond, Choose, Encoder, Followed, Generated, LanguageModel, LogLikelihood, MASK,
     MaxNewTokens, Prompt, Sampling, Scorer, Sequence, TextGenerator, TokenMap, Weigh, grouped,
+    likeliest,
 };
 pub use parameter::{Parameter, Settings};
 pub use plain::{listed, plain, plain_lines, shown};

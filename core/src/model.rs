@@ -100,7 +100,7 @@ impl Prompt {
 /// How to sample from a text generator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampling {
-    /// Divides the logits; > 0.
+    /// Divides the logits; 0 for the likeliest token each time.
     pub temperature: f64,
     /// Most tokens in an answer, as the generator counts them.
     pub max_new_tokens: usize,
@@ -111,14 +111,14 @@ pub const MASK: &str = "[MASK]";
 
 impl Sampling {
     /// # Errors
-    /// Usage, if the temperature is not a finite number above 0.
+    /// Usage, if the temperature is not a finite number of 0 or more.
     pub fn check(self) -> Result<()> {
         let temperature = self.temperature;
-        if temperature > 0.0 && temperature.is_finite() {
+        if temperature >= 0.0 && temperature.is_finite() {
             return Ok(());
         }
         Err(Error::usage(format!(
-            "temperature {temperature} is not a finite number above 0"
+            "temperature {temperature} is not a finite number of 0 or more"
         )))
     }
 }
@@ -198,6 +198,17 @@ pub struct Generated {
 /// Picks the next token of one sequence from its logits `[vocabulary]`, which it may overwrite. What makes a mechanism
 /// private (clipping, temperature, the distribution drawn from) is implemented here, in the mechanism's own file.
 pub type Choose<'a> = dyn Fn(&mut [f32], &mut Stream) -> u32 + Sync + 'a;
+
+/// The choice at temperature 0: the first of the highest logits.
+pub fn likeliest(logits: &mut [f32], _: &mut Stream) -> u32 {
+    let mut best = 0;
+    for (token, logit) in logits.iter().enumerate() {
+        if *logit > logits[best] {
+            best = token;
+        }
+    }
+    best as u32
+}
 
 /// ln of the probability that the next token is one of those given, from its logits `[vocabulary]`: the distribution
 /// that a [`Choose`] draws from, next to it in the mechanism's own file.

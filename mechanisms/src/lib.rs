@@ -18,8 +18,10 @@ mod safedp;
 #[cfg(test)]
 mod testing;
 mod text;
+mod then;
 mod tokens;
 
 pub use entry::{Build, Context, Entry, Kind, Preset, Rewriter};
 pub use exec::{Children, Exec, Options as ExecOptions};
 pub use memory::Memory;
+pub use then::Then;

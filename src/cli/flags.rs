@@ -80,6 +80,11 @@ pub struct ModelArguments {
     /// chat template out), a repository of the hub, a path, or a server
     #[arg(long, value_name = "MODEL", default_value = "builtin")]
     pub llm: String,
+    /// Text-to-text model that rewrites every release once more before it is seen (post-processing: the claim stays the
+    /// mechanism's): builtin (the rewriter in the binary), a name, a repository, a path or a server as for --llm;
+    /// :temperature=T samples (greedy when left out), :max_new_tokens=N
+    #[arg(long, value_name = "MODEL")]
+    pub then: Option<String>,
     #[command(flatten)]
     access: AccessArguments,
 }
@@ -185,6 +190,7 @@ impl ModelArguments {
             seed: self.seed,
             llm: self.llm.clone(),
             encoder: self.encoder.clone(),
+            then: self.then.clone(),
             ..Config::new(mechanisms)
         }
     }

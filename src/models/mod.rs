@@ -1,4 +1,4 @@
-//! The models that `--encoder`, `--llm` and `--judge` name: those in the binary, those of the store, and
+//! The models that `--encoder`, `--llm`, `--judge` and `--then` name: those in the binary, those of the store, and
 //! those on servers.
 
 mod access;
@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use teda_attacks::Judge;
-use teda_core::{Encoder, Error, LanguageModel, Result, TextGenerator, TokenMap};
+use teda_core::{
+    Encoder, Error, LanguageModel, Mechanism, Result, Sampling, TextGenerator, TokenMap,
+};
 use teda_datasets::Limits;
 use teda_hub::{Resolved, Store};
-use teda_mechanisms::{Context, Memory, Rewriter};
+use teda_mechanisms::{Context, Memory, Rewriter, Then};
 use teda_models::builtin::{self, Infill};
 use teda_models::generate::{self, LocalModel, Sampler};
 use teda_models::{Backend, Checkpoint, MaskedLm, SentenceEncoder};
@@ -36,6 +38,8 @@ pub struct Wanted {
     pub judge: String,
     /// The mechanisms that rewrite with a model, and the kind of model each needs.
     pub rewriters: Vec<(String, Rewriter)>,
+    /// The model that rewrites every release again, if one does.
+    pub then: Option<String>,
     /// Whether an attack judges with a language model.
     pub judges: bool,
 }
@@ -53,6 +57,8 @@ pub struct Models {
     generator: Option<Loaded>,
     /// The language model that rewrites, if a mechanism of the run needs one.
     language: Option<Loaded>,
+    /// The model that rewrites every release again, if one does, and how.
+    then: Option<(Arc<dyn TextGenerator>, Sampling)>,
     /// The adversary's language model, if an attack of the run needs one.
     pub judge: Option<Judge>,
     /// The manifest's records of them.
@@ -127,6 +133,7 @@ impl Models {
             tokens,
             generator: None,
             language: None,
+            then: None,
             judge: None,
             records: shipped(builtin::Model::Encoder),
             servers: Vec::new(),
@@ -142,6 +149,7 @@ impl Models {
         // A wrong name is an error even if nothing would use it.
         spec.check_name()?;
         models.load_rewriters(&spec, &wanted.rewriters, access)?;
+        models.load_then(wanted.then.as_deref(), access)?;
         models.load_judge(wanted, &spec, access)?;
         Ok(models)
     }
@@ -203,6 +211,34 @@ impl Models {
         }
         let rewriter = self.rewriter.clone().expect("it is loaded");
         Ok(Loaded::Local(rewriter))
+    }
+
+    /// Loads the model that rewrites every release again, if one does.
+    fn load_then(&mut self, named: Option<&str>, access: &Access) -> Result<()> {
+        let Some(named) = named else {
+            return Ok(());
+        };
+        let (spec, sampling) = Spec::parse_then(named)?;
+        let loaded = match spec.is_builtin() {
+            true => self.load_rewriter(access),
+            false => self.load_language_model(&spec, true, access),
+        };
+        let loaded = loaded.map_err(|e| e.context(format!("--then {named}")))?;
+        self.then = Some((loaded.generator(), sampling));
+        Ok(())
+    }
+
+    /// The mechanism with what comes after it: the model that rewrites its releases again, if one does.
+    #[must_use]
+    pub fn followed(&self, mechanism: Arc<dyn Mechanism>) -> Arc<dyn Mechanism> {
+        match &self.then {
+            None => mechanism,
+            Some((model, sampling)) => Arc::new(Then {
+                mechanism,
+                model: model.clone(),
+                sampling: *sampling,
+            }),
+        }
     }
 
     fn load_judge(&mut self, wanted: &Wanted, llm: &Spec, access: &Access) -> Result<()> {

@@ -17,3 +17,4 @@ mod outside;
 mod recorded;
 mod rows;
 mod sandbox;
+mod then;

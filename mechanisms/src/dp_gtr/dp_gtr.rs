@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 use teda_core::{
     Beyond, Error, Guarantee, LanguageModel, MaxNewTokens, Mechanism, Parameter, Prompt, Query,
-    Release, Result, Seed, Sequence, Settings, Stream, TokenMap, Unit,
+    Release, Result, Seed, Sequence, Settings, TokenMap, Unit, likeliest,
 };
 
 use super::joint_exponential;
@@ -382,17 +382,6 @@ fn words(tokens: &dyn TokenMap) -> Vec<String> {
     words
 }
 
-/// Temperature 0: the first of the highest logits.
-fn greedy(logits: &mut [f32], _: &mut Stream) -> u32 {
-    let mut best = 0;
-    for (token, logit) in logits.iter().enumerate() {
-        if *logit > logits[best] {
-            best = token;
-        }
-    }
-    best as u32
-}
-
 impl Mechanism for DpGtr {
     /// Basic composition of the group: if the claim is per unit, through the units of ε₁; if it is per text, here.
     fn guarantee(&self) -> Option<Guarantee> {
@@ -451,7 +440,7 @@ impl Mechanism for DpGtr {
                 banned: &question.banned,
             })
             .collect();
-        let answers = self.model.generate(&self.prompt, &sequences, &greedy)?;
+        let answers = self.model.generate(&self.prompt, &sequences, &likeliest)?;
         // Without an exemplar: the reason why there is no paraphrase, or nothing.
         let mut releases: Vec<Release> = made
             .iter()

@@ -1,11 +1,11 @@
 //! A language model as a black-box rewriter.
 
 use teda_core::{
-    Answer, Beyond, LanguageModel, MaxNewTokens, Prompt, Query, Result, Sampling, Sequence, Stream,
-    TextGenerator, grouped,
+    Answer, Beyond, Choose, LanguageModel, MaxNewTokens, Prompt, Query, Result, Sampling, Sequence,
+    Stream, TextGenerator, grouped, likeliest,
 };
 
-/// Samples from softmax(logits / temperature) over the whole vocabulary.
+/// Samples from softmax(logits / temperature) over the whole vocabulary; at temperature 0, the highest logit.
 pub struct Sampler<M>(pub M);
 
 impl<M: std::ops::Deref<Target: LanguageModel> + Send + Sync> TextGenerator for Sampler<M> {
@@ -33,7 +33,11 @@ impl<M: std::ops::Deref<Target: LanguageModel> + Send + Sync> TextGenerator for 
         let choose = |logits: &mut [f32], stream: &mut Stream| {
             stream.softmax_over(logits, |logit| f64::from(logit) / temperature) as u32
         };
-        let answers = self.0.generate(prompt, &sequences, &choose)?;
+        let choose: &Choose<'_> = match temperature {
+            0.0 => &likeliest,
+            _ => &choose,
+        };
+        let answers = self.0.generate(prompt, &sequences, choose)?;
         let texts = answers
             .into_iter()
             .map(|answer| answer.map(|generated| generated.text))
@@ -54,7 +58,7 @@ impl<M: std::ops::Deref<Target: LanguageModel> + Send + Sync> TextGenerator for 
 
 #[cfg(test)]
 mod tests {
-    use teda_core::{Choose, Followed, Generated, LogLikelihood, Scorer, Seed, Weigh};
+    use teda_core::{Followed, Generated, LogLikelihood, Scorer, Seed, Weigh};
 
     use super::*;
 

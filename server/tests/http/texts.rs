@@ -65,11 +65,11 @@ fn a_temperature_that_is_none_is_refused() {
     use teda_core::TextGenerator;
     let http = open("http://127.0.0.1:1/v1?model=toy");
     let sampling = Sampling {
-        temperature: 0.0,
+        temperature: -1.0,
         ..SAMPLING
     };
     let error = http.complete(&prompt(), &[], 1, sampling).unwrap_err();
-    assert!(error.to_string().contains("temperature 0"), "{error}");
+    assert!(error.to_string().contains("temperature -1"), "{error}");
 }
 
 #[test]
