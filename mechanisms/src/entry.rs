@@ -39,6 +39,8 @@ pub enum Rewriter {
     Sampler,
     /// A language model that exposes its logits.
     LanguageModel,
+    /// A language model of two halves, whose vectors between them are seen.
+    EncoderDecoder,
     /// Any of these, depending on the parameters.
     Any,
 }
@@ -51,6 +53,9 @@ impl Rewriter {
             Self::Nothing => None,
             Self::Generator => Some("any rewriter, the one in the binary too"),
             Self::Sampler => Some("a language model, here or on a server"),
+            Self::EncoderDecoder => Some(
+                "an encoder-decoder run in this process, such as BART: the vectors between its halves are seen",
+            ),
             Self::LanguageModel | Self::Any => {
                 Some("a language model run in this process: its logits are seen")
             }

@@ -5,6 +5,7 @@
 //! external mechanism.
 
 mod controls;
+mod dp_bart;
 mod dp_gtr;
 mod dp_prompt;
 mod entry;
@@ -21,6 +22,7 @@ mod text;
 mod then;
 mod tokens;
 
+pub use dp_bart::dp_bart::Noise as LatentNoise;
 pub use entry::{Build, Context, Entry, Kind, Preset, Rewriter};
 pub use exec::{Children, Exec, Options as ExecOptions};
 pub use memory::Memory;

@@ -242,7 +242,7 @@ impl SpeedArguments {
     }
 }
 
-fn parse_setting(text: &str) -> std::result::Result<(String, String), String> {
+pub fn parse_setting(text: &str) -> std::result::Result<(String, String), String> {
     let (name, value) = text
         .split_once('=')
         .ok_or_else(|| format!("'{text}': write NAME=VALUE, such as tau=0.9"))?;

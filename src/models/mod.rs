@@ -433,6 +433,10 @@ fn check(spec: &Spec, loaded: &Loaded, needs: &[(String, Rewriter)]) -> Result<(
                 !matches!(loaded, Loaded::Infill(_)),
                 "a language model, which generates",
             ),
+            Rewriter::EncoderDecoder => (
+                matches!(loaded, Loaded::Local(model) if model.encoder_decoder().is_some()),
+                "an encoder-decoder in this process, such as facebook/bart-base",
+            ),
             Rewriter::LanguageModel | Rewriter::Any => (
                 matches!(loaded, Loaded::Local(_)),
                 "a language model whose logits can be seen, which a server does not show",

@@ -45,7 +45,7 @@ use crate::entry::{Context, Entry, Preset, Rewriter};
 use crate::registry::{joined, size};
 use crate::text::answer::sentence;
 use crate::text::keywords::{frequencies, frequencies_among, keyword};
-use crate::{controls, dp_prompt, privrewrite, safedp, tokens};
+use crate::{controls, dp_bart, dp_prompt, privrewrite, safedp, tokens};
 
 pub const ENTRY: Entry = Entry {
     name: "dp-gtr",
@@ -64,6 +64,7 @@ pub const ENTRY: Entry = Entry {
 /// rewriting. The family of the default comes first.
 const FAMILIES: &[&[&Entry]] = &[
     dp_prompt::ENTRIES,
+    dp_bart::ENTRIES,
     privrewrite::ENTRIES,
     safedp::ENTRIES,
     tokens::ENTRIES,
