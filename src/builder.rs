@@ -117,6 +117,13 @@ impl Audit {
         self.set(|config| config.set.push((name.to_owned(), value.to_owned())))
     }
 
+    /// The model that rewrites every release once more, named as for `--then`: post-processing, which leaves the
+    /// mechanism's claim as it is.
+    #[must_use]
+    pub fn then(self, model: &str) -> Self {
+        self.set(|config| config.then = Some(model.to_owned()))
+    }
+
     /// What a program claims: `epsilon=2,delta=0,neighbours=any-texts`.
     #[must_use]
     pub fn claim(self, claim: &str) -> Self {

@@ -34,11 +34,11 @@ pub use failure::{Cause, Failure};
 pub use guarantee::{Basis, Guarantee, Lengths, Neighbours, Privacy, Unit};
 pub use inversion::Inversion;
 pub use masked::{Gap, Keep, MaskedLanguageModel, State};
-pub use mechanism::{Categorical, Likelihood, Mechanism, Query, Release};
+pub use mechanism::{Categorical, Latent, Likelihood, Mechanism, Query, Release};
 pub use model::{
-    Answer, Beyond, Choose, Encoder, Followed, Generated, LanguageModel, LogLikelihood, MASK,
-    MaxNewTokens, Prompt, Sampling, Scorer, Sequence, TextGenerator, TokenMap, Weigh, grouped,
-    likeliest,
+    Answer, BeamSearch, Beyond, Choose, Encoder, EncoderDecoder, Followed, Generated,
+    LanguageModel, LogLikelihood, MASK, MaxNewTokens, Prompt, Sampling, Scorer, Sequence,
+    TextGenerator, TokenMap, Weigh, grouped, likeliest,
 };
 pub use parameter::{Parameter, Settings};
 pub use plain::{listed, plain, plain_lines, shown};

@@ -1,5 +1,7 @@
 //! The trait that every rewriting mechanism implements.
 
+use ndarray::Array2;
+
 use crate::{Answer, Beyond, Failure, Guarantee, Result, Seed, Stream};
 
 /// One text to rewrite, with the random stream reserved for this trial's mechanism.
@@ -67,6 +69,26 @@ pub trait Categorical: Send + Sync {
     fn respond(&self, category: usize, stream: &mut Stream) -> usize;
 }
 
+/// A mechanism that adds noise to a vector that it makes of the text, the latent, and releases what it makes of the
+/// sum. The noisy latent is not released; what it shows bounds what any release that is made of it can show.
+pub trait Latent: Send + Sync {
+    /// The latents before the noise, `[texts × numbers]`. Row i depends on text i alone.
+    ///
+    /// # Errors
+    /// If a model that the mechanism needs fails.
+    fn clean(&self, texts: &[&str]) -> Result<Array2<f64>>;
+
+    /// The noisy latents from which [`Mechanism::rewrite`] makes its releases of the same queries, `[queries ×
+    /// numbers]`. Row i depends on query i alone.
+    ///
+    /// # Errors
+    /// If a model that the mechanism needs fails.
+    fn noisy(&self, batch: &[Query<'_>]) -> Result<Array2<f64>>;
+
+    /// The standard deviation of the noise on one number.
+    fn deviation(&self) -> f64;
+}
+
 /// A text rewriting mechanism at one setting of its parameters.
 pub trait Mechanism: Send + Sync {
     /// The claim of this instance; `None` if it makes none.
@@ -102,6 +124,11 @@ pub trait Mechanism: Send + Sync {
 
     /// The likelihood of releases, if the mechanism knows it.
     fn likelihood(&self) -> Option<&dyn Likelihood> {
+        None
+    }
+
+    /// The vector between the text and the release, if there is one.
+    fn latent(&self) -> Option<&dyn Latent> {
         None
     }
 

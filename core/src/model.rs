@@ -1,6 +1,6 @@
 //! The traits that models implement, so that mechanisms and attacks do not depend on particular models.
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView2};
 
 use crate::{Error, Failure, Query, Result, Seed, Stream};
 
@@ -257,6 +257,11 @@ pub trait LanguageModel: Scorer {
     /// Mean μ and standard deviation σ of this model's logits on public text, if they were measured.
     fn logit_moments(&self) -> Option<(f64, f64)>;
 
+    /// Its two halves, if it reads a text into vectors and writes a text from them.
+    fn encoder_decoder(&self) -> Option<&dyn EncoderDecoder> {
+        None
+    }
+
     /// Continues `prompt` filled with each sequence's text, token by token. Sequence i depends on sequence i
     /// alone; its stream is `seed.stream()`.
     ///
@@ -280,6 +285,44 @@ pub trait LanguageModel: Scorer {
         pairs: &[(&str, &str)],
         weigh: &Weigh<'_>,
     ) -> Result<Vec<Answer<Followed>>>;
+}
+
+/// How a decoder looks for a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BeamSearch {
+    /// Beginnings that are followed at a time.
+    pub beams: usize,
+    /// Tokens of a text at most, including the one that every text begins with.
+    pub tokens: usize,
+}
+
+/// A language model by its two halves: it reads a text into vectors, one a token, and writes a text from vectors.
+pub trait EncoderDecoder: Send + Sync {
+    /// Numbers in a token's vector.
+    fn hidden(&self) -> usize;
+
+    /// The vectors of exactly `tokens` tokens of each text, one after the other: `[texts × tokens · hidden]`. Of a
+    /// longer text its last words are left out; a shorter one is filled up with a token that no other token sees, and
+    /// that has vectors, too. Row i depends on text i alone.
+    ///
+    /// # Errors
+    /// Usage, if the model has no token to fill up with, or no room for so many; failed, if it fails.
+    fn encode(&self, texts: &[&str], tokens: usize) -> Result<Array2<f32>>;
+
+    /// For each number of a token's vector, Σ |w| over the weights by which the decoder's first cross-attention makes
+    /// its keys of it: `[hidden]`.
+    ///
+    /// # Errors
+    /// If the model fails.
+    fn key_weights(&self) -> Result<Array1<f64>>;
+
+    /// For each row of `vectors`, which are as [`EncoderDecoder::encode`] gives them, the text that beam search finds.
+    /// The decoder sees all of a row's tokens, whether they are of a text or fill it up. Of the texts that end, and
+    /// when time is up those that do not, it is the one with the highest ln P per token. Row i depends on row i alone.
+    ///
+    /// # Errors
+    /// If the model fails, or has no room for so many tokens.
+    fn decode(&self, vectors: ArrayView2<'_, f32>, search: BeamSearch) -> Result<Vec<String>>;
 }
 
 /// How likely a text is under a language model.

@@ -45,6 +45,8 @@ pub enum Rewriter {
     LanguageModel,
     /// A masked language model that exposes its logits.
     Masked,
+    /// A language model of two halves, whose vectors between them are seen.
+    EncoderDecoder,
     /// Any of these, depending on the parameters.
     Any,
 }
@@ -60,6 +62,9 @@ impl Rewriter {
             Self::Masked => {
                 Some("a masked language model run in this process, such as roberta-base")
             }
+            Self::EncoderDecoder => Some(
+                "an encoder-decoder run in this process, such as BART: the vectors between its halves are seen",
+            ),
             Self::LanguageModel => {
                 Some("a language model run in this process: its logits are seen")
             }

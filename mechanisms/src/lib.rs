@@ -5,6 +5,7 @@
 //! external mechanism.
 
 mod controls;
+mod dp_bart;
 mod dp_gtr;
 mod dp_mlm;
 mod dp_prompt;
@@ -19,10 +20,13 @@ mod safedp;
 #[cfg(test)]
 mod testing;
 mod text;
+mod then;
 mod tokens;
 mod view;
 
+pub use dp_bart::dp_bart::Noise as LatentNoise;
 pub use dp_mlm::gaps;
 pub use entry::{Build, Context, Entry, Kind, Preset, Rewriter};
 pub use exec::{Children, Exec, Options as ExecOptions};
 pub use memory::Memory;
+pub use then::Then;

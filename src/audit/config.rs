@@ -18,6 +18,7 @@ use crate::audit::pairs::Pairs;
 use crate::audit::source::{Claim, Source};
 use crate::audit::stopping::{ANYTIME, Until};
 use crate::models::Wanted;
+use crate::models::spec::Spec;
 
 /// An audit's configuration. Lists span the grid of cells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,6 +67,9 @@ pub struct Config {
     /// The language model whose perplexity ranks texts.
     #[serde(default = "automatic")]
     pub scorer: String,
+    /// The model that rewrites every release again, and how; `None` if releases stay as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub then: Option<String>,
     /// The language model that attacks judge with, and how.
     #[serde(default = "automatic")]
     pub judge: String,
@@ -126,6 +130,7 @@ impl Config {
             llm: "builtin".to_owned(),
             encoder: "builtin".to_owned(),
             scorer: automatic(),
+            then: None,
             judge: automatic(),
             shard: None,
             keep: Keep::Rows,
@@ -221,6 +226,9 @@ impl Config {
         if self.recorded().is_some() {
             self.refuse_unrecorded()?;
         }
+        if let Some(then) = &self.then {
+            Spec::parse_then(then)?;
+        }
         if self.claim.is_some() && !self.mechanisms.iter().any(Source::is_external) {
             return Err(Error::usage(
                 "--claim states what an external mechanism (exec:…, --releases) promises; what the others promise stands in their files (`teda list mechanisms`)",
@@ -262,6 +270,7 @@ impl Config {
             rewriters: rewriters
                 .filter(|(_, need)| *need != Rewriter::Nothing)
                 .collect(),
+            then: self.then.clone(),
             judges: self.attacks.named().iter().any(Choice::needs_judge),
         }
     }
@@ -269,7 +278,17 @@ impl Config {
     /// The names of the mechanisms.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
-        self.mechanisms.iter().map(Source::name).collect()
+        let name = |source| self.name_of(source);
+        self.mechanisms.iter().map(name).collect()
+    }
+
+    /// The name of a mechanism in results: its own, and what comes after it.
+    #[must_use]
+    pub fn name_of(&self, source: &Source) -> String {
+        match &self.then {
+            None => source.name(),
+            Some(then) => format!("{} then {then}", source.name()),
+        }
     }
 
     /// The file of recorded releases, if one is audited.
@@ -280,6 +299,11 @@ impl Config {
 
     /// Refuses options that cannot be chosen for recorded releases.
     fn refuse_unrecorded(&self) -> Result<()> {
+        if let Some(then) = &self.then {
+            return Err(Error::usage(format!(
+                "--then {then} with --releases: what was recorded is audited as it is; rewrite it beforehand and record that"
+            )));
+        }
         let alone = self.mechanisms.len() == 1 && self.datasets.is_empty();
         if alone && self.lambdas == [0.0] && self.neighbours == Neighbours::AnyTexts {
             return Ok(());
@@ -485,6 +509,21 @@ mod tests {
             "encoder": "builtin", "shard": null,
         });
         let config: Config = serde_json::from_value(old).unwrap();
-        assert_eq!(config.judge, "auto");
+        assert_eq!((&config.judge[..], config.then), ("auto", None));
+    }
+
+    #[test]
+    fn what_comes_after_is_part_of_the_configuration_and_of_the_name() {
+        let mut config = Config::new(vec![Source::parse("krr").unwrap()]);
+        let plain = config.to_json().unwrap();
+        // Manifests of runs without it are what they were.
+        assert!(plain.get("then").is_none());
+        config.then = Some("builtin:temperature=0.5".to_owned());
+        config.validate().unwrap();
+        assert_eq!(config.names(), ["krr then builtin:temperature=0.5"]);
+        let json = config.to_json().unwrap();
+        assert_eq!(serde_json::from_value::<Config>(json).unwrap(), config);
+        config.then = Some("builtin:temperature=-1".to_owned());
+        assert!(matches!(config.validate(), Err(Error::Usage(_))));
     }
 }

@@ -414,11 +414,12 @@ pub fn mechanism(config: &Config, access: &Access) -> Result<Arc<dyn Mechanism>>
     let dataset = teda_datasets::load(request, access.limits, &mut std::io::stdin())?;
     let source = &config.mechanisms[0];
     let epsilon = source.grid(config.epsilons.as_deref())?[0];
-    source.instance(
+    let mechanism = source.instance(
         &models.context(dataset.texts.into()),
         epsilon,
         &config.settings(source)?,
         config.claim.as_ref(),
         models.programs(),
-    )
+    )?;
+    Ok(models.followed(mechanism))
 }

@@ -43,7 +43,7 @@ pub struct Arguments {
         long,
         value_name = "FILE",
         conflicts_with_all = ["mech", "dataset", "split", "limit", "min_words", "max_words", "lambda",
-            "neighbours", "set", "preset", "processes", "timeout"]
+            "neighbours", "set", "preset", "then", "processes", "timeout"]
     )]
     releases: Option<String>,
     /// What an external mechanism claims: epsilon=E (the nominal one when left out), delta=D,
@@ -139,7 +139,7 @@ pub struct Arguments {
         value_name = "RUN",
         conflicts_with_all = ["mech", "releases", "claim", "epsilon", "dataset", "split", "limit", "min_words", "max_words",
             "attack", "k", "lambda", "neighbours", "pairs", "trials", "alpha", "delta", "estimator", "until", "set",
-            "preset", "seed", "encoder", "llm", "scorer", "judge", "shard", "keep", "out", "dry_run"]
+            "preset", "seed", "encoder", "llm", "scorer", "then", "judge", "shard", "keep", "out", "dry_run"]
     )]
     resume: Option<PathBuf>,
     #[command(flatten)]
@@ -160,6 +160,7 @@ const EXAMPLES: &str = "Examples:
   teda audit --mech krr,krr-half-noise --limit 2 --lambda 0 --trials 1000000
   teda audit --mech em --epsilon 1,10,100 --dataset reviews.csv:body --attack embedding,random
   teda audit --mech em --attack embedding,llm --judge smollm2-135m:by=prompt --trials 200
+  teda audit --mech dp-prompt --epsilon 100 --then ./flan-t5-trained --trials 500
   teda audit --mech krr,em --epsilon 1,4 --until decided --trials 1000000
   teda audit --mech grr,oue,olh --dataset categories:2 --attack likelihood-ratio --estimator abstain
   teda audit --mech grr --dataset categories:2 --attack likelihood-ratio --keep counts --trials 100000000

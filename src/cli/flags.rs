@@ -84,6 +84,11 @@ pub struct ModelArguments {
     /// binary), builtin, or a model such as gpt2
     #[arg(long, value_name = "MODEL", default_value = "auto")]
     pub scorer: String,
+    /// Text-to-text model that rewrites every release once more before it is seen (post-processing: the claim stays the
+    /// mechanism's): builtin (the rewriter in the binary), a name, a repository, a path or a server as for --llm;
+    /// :temperature=T samples (greedy when left out), :max_new_tokens=N
+    #[arg(long, value_name = "MODEL")]
+    pub then: Option<String>,
     #[command(flatten)]
     access: AccessArguments,
 }
@@ -190,6 +195,7 @@ impl ModelArguments {
             llm: self.llm.clone(),
             encoder: self.encoder.clone(),
             scorer: self.scorer.clone(),
+            then: self.then.clone(),
             ..Config::new(mechanisms)
         }
     }
@@ -241,7 +247,7 @@ impl SpeedArguments {
     }
 }
 
-fn parse_setting(text: &str) -> std::result::Result<(String, String), String> {
+pub fn parse_setting(text: &str) -> std::result::Result<(String, String), String> {
     let (name, value) = text
         .split_once('=')
         .ok_or_else(|| format!("'{text}': write NAME=VALUE, such as tau=0.9"))?;

@@ -14,6 +14,7 @@ mod progress;
 mod report;
 mod rewrite;
 mod selftest;
+mod snr;
 
 use clap::{Parser, Subcommand};
 use teda_core::{Error, Result};

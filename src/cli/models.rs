@@ -22,6 +22,7 @@ use teda::report::columns::{lines, table};
   ls $(teda models path minilm)
   teda models verify
   teda models calibrate smollm2-135m
+  teda models snr facebook/bart-base --set pruning=pr
 
 Environment:
   TEDA_CACHE                        where models are kept (else ~/.cache/teda)
@@ -57,6 +58,8 @@ enum Command {
     },
     /// Measures a language model's logits and proposes bounds for clipping.
     Calibrate(super::calibrate::Arguments),
+    /// Compares the latents of dp-bart with their noise.
+    Snr(super::snr::Arguments),
     /// Reads models again and compares them with their recorded digests.
     Verify {
         /// Short names or repositories; everything that is here when left out
@@ -79,6 +82,7 @@ impl Arguments {
                 print(&format!("{}\n", found.path.display()))?;
             }
             Command::Calibrate(arguments) => arguments.run()?,
+            Command::Snr(arguments) => arguments.run()?,
             Command::Verify { names } => verify(names)?,
         }
         Ok(Outcome::Done)

@@ -1,4 +1,4 @@
-//! The models that `--encoder`, `--llm` and `--judge` name: those in the binary, those of the store, and
+//! The models that `--encoder`, `--llm`, `--judge` and `--then` name: those in the binary, those of the store, and
 //! those on servers.
 
 mod access;
@@ -12,11 +12,12 @@ use sha2::{Digest, Sha256};
 use teda_attacks::Judge;
 use teda_core::digest::hexadecimal;
 use teda_core::{
-    Encoder, Error, LanguageModel, MaskedLanguageModel, Result, Scorer, TextGenerator, TokenMap,
+    Encoder, Error, LanguageModel, MaskedLanguageModel, Mechanism, Result, Sampling, Scorer,
+    TextGenerator, TokenMap,
 };
 use teda_datasets::Limits;
 use teda_hub::{Resolved, Store};
-use teda_mechanisms::{Context, Memory, Rewriter};
+use teda_mechanisms::{Context, Memory, Rewriter, Then};
 use teda_models::builtin::{self, Infill};
 use teda_models::generate::{self, LocalModel, Sampler};
 use teda_models::{Backend, Checkpoint, FillMask, MaskedLm, SentenceEncoder, fill_mask};
@@ -42,6 +43,8 @@ pub struct Wanted {
     pub judge: String,
     /// The mechanisms that rewrite with a model, and the kind of model each needs.
     pub rewriters: Vec<(String, Rewriter)>,
+    /// The model that rewrites every release again, if one does.
+    pub then: Option<String>,
     /// Whether an attack judges with a language model.
     pub judges: bool,
 }
@@ -66,6 +69,8 @@ pub struct Models {
     masked: Option<Arc<FillMask>>,
     /// The language model whose perplexity ranks texts, if a mechanism of the run ranks any.
     scorer: Option<Arc<dyn Scorer>>,
+    /// The model that rewrites every release again, if one does, and how.
+    then: Option<(Arc<dyn TextGenerator>, Sampling)>,
     /// The adversary's language model, if an attack of the run needs one.
     pub judge: Option<Judge>,
     /// The manifest's records of them.
@@ -142,6 +147,7 @@ impl Models {
             language: None,
             masked: None,
             scorer: None,
+            then: None,
             judge: None,
             records: shipped(builtin::Model::Encoder),
             servers: Vec::new(),
@@ -158,6 +164,7 @@ impl Models {
         spec.check_name()?;
         models.load_rewriters(&spec, &wanted.rewriters, access)?;
         models.load_scorer(wanted, access)?;
+        models.load_then(wanted.then.as_deref(), access)?;
         models.load_judge(wanted, &spec, access)?;
         Ok(models)
     }
@@ -193,7 +200,12 @@ impl Models {
             // The other models in the binary have no options, and an option without effect is an error.
             spec.takes(&[])?;
         }
-        if any(&[Rewriter::Sampler, Rewriter::LanguageModel, Rewriter::Any]) {
+        if any(&[
+            Rewriter::Sampler,
+            Rewriter::LanguageModel,
+            Rewriter::EncoderDecoder,
+            Rewriter::Any,
+        ]) {
             self.language = Some(self.load_rewriter(access)?);
         }
         if any(&[Rewriter::Masked, Rewriter::Any]) {
@@ -276,6 +288,34 @@ impl Models {
         }
         let rewriter = self.rewriter.clone().expect("it is loaded");
         Ok(Loaded::Local(rewriter))
+    }
+
+    /// Loads the model that rewrites every release again, if one does.
+    fn load_then(&mut self, named: Option<&str>, access: &Access) -> Result<()> {
+        let Some(named) = named else {
+            return Ok(());
+        };
+        let (spec, sampling) = Spec::parse_then(named)?;
+        let loaded = match spec.is_builtin() {
+            true => self.load_rewriter(access),
+            false => self.load_language_model(&spec, true, access),
+        };
+        let loaded = loaded.map_err(|e| e.context(format!("--then {named}")))?;
+        self.then = Some((loaded.generator(), sampling));
+        Ok(())
+    }
+
+    /// The mechanism with what comes after it: the model that rewrites its releases again, if one does.
+    #[must_use]
+    pub fn followed(&self, mechanism: Arc<dyn Mechanism>) -> Arc<dyn Mechanism> {
+        match &self.then {
+            None => mechanism,
+            Some((model, sampling)) => Arc::new(Then {
+                mechanism,
+                model: model.clone(),
+                sampling: *sampling,
+            }),
+        }
     }
 
     fn load_judge(&mut self, wanted: &Wanted, llm: &Spec, access: &Access) -> Result<()> {
@@ -524,6 +564,10 @@ fn check(spec: &Spec, loaded: &Loaded, needs: &[(String, Rewriter)]) -> Result<(
             Rewriter::Any => (
                 !matches!(loaded, Loaded::Infill(_)),
                 "a language model, which generates",
+            ),
+            Rewriter::EncoderDecoder => (
+                matches!(loaded, Loaded::Local(model) if model.encoder_decoder().is_some()),
+                "an encoder-decoder in this process, such as facebook/bart-base",
             ),
             Rewriter::LanguageModel => (
                 matches!(loaded, Loaded::Local(_)),

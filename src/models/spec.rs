@@ -1,9 +1,9 @@
-//! Parses `--encoder`, `--llm` and `--judge`: `builtin`, a name of the store, or a server's address, with options
+//! Parses `--encoder`, `--llm`, `--judge` and `--then`: `builtin`, a name of the store, or a server's address, with options
 //! after a colon.
 
 use std::fmt;
 
-use teda_core::{Error, Result};
+use teda_core::{Error, Result, Sampling};
 use teda_models::builtin;
 
 /// Where a model is.
@@ -27,6 +27,12 @@ pub enum By {
     /// By being asked which candidate it was.
     Prompt,
 }
+
+/// Options of `--then` that say how its model rewrites; the others are the model's.
+const TEMPERATURE: &str = "temperature";
+const MAX_NEW_TOKENS: &str = "max_new_tokens";
+/// Tokens of a text that was rewritten again, at most, by default: the rewriter in the binary has room for 127.
+const REWRITTEN: usize = 100;
 
 /// A model and how to run it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,18 +65,11 @@ impl Spec {
                 "{flag} '{text}' names no model: give builtin, a name of `teda models list`, a repository of the hub (org/name), a path, or a server's address (http://…?model=NAME)"
             )));
         }
-        let options = options
-            .split(',')
-            .filter(|option| !option.is_empty())
-            .map(|option| {
-                let (key, value) = option.split_once('=').ok_or_else(|| {
-                    Error::usage(format!(
-                        "{flag} {text}: '{option}' is not an option: write KEY=VALUE after the colon"
-                    ))
-                })?;
-                Ok((key.to_owned(), value.to_owned()))
-            })
-            .collect::<Result<_>>()?;
+        let options = pairs(options).map_err(|option| {
+            Error::usage(format!(
+                "{flag} {text}: '{option}' is not an option: write KEY=VALUE after the colon"
+            ))
+        })?;
         let target = match name {
             "auto" => Target::Automatic,
             "builtin" => Target::Builtin,
@@ -106,6 +105,52 @@ impl Spec {
             _ => spec.takes(&[])?,
         }
         Ok((spec, by))
+    }
+
+    /// Parses `text`, the value of `--then`: a model, and how it rewrites (`temperature=T`, 0 by default, which is
+    /// greedy; `max_new_tokens=N`).
+    ///
+    /// # Errors
+    /// Usage, for anything that [`Spec::parse`] refuses, or a value that is not a number in its range.
+    pub fn parse_then(text: &str) -> Result<(Self, Sampling)> {
+        let own = |(key, _): &(String, String)| key == TEMPERATURE || key == MAX_NEW_TOKENS;
+        // The other options of a server belong to its address: only these follow it.
+        let after = text.rsplit_once(':').and_then(|(address, options)| {
+            let options = pairs(options).ok()?;
+            let follows = !options.is_empty() && options.iter().all(own);
+            (teda_server::is_url(address) && follows).then_some((address, options))
+        });
+        let (model, after) = after.unwrap_or((text, Vec::new()));
+        let mut spec = Self::parse("--then", model)?;
+        let given = std::mem::take(&mut spec.options).into_iter();
+        let (mut options, others): (Vec<_>, Vec<_>) = given.partition(own);
+        spec.options = others;
+        options.extend(after);
+        let mut sampling = Sampling {
+            temperature: 0.0,
+            max_new_tokens: REWRITTEN,
+        };
+        for (key, value) in options {
+            let bad = || {
+                Error::usage(format!(
+                    "--then {text}: {key}={value}: {TEMPERATURE} takes a number of 0 (greedy) or more, {MAX_NEW_TOKENS} a whole number from 1 on"
+                ))
+            };
+            if key == TEMPERATURE {
+                sampling.temperature = value.parse().map_err(|_| bad())?;
+                sampling.check().map_err(|_| bad())?;
+            } else {
+                sampling.max_new_tokens = value.parse().map_err(|_| bad())?;
+                if sampling.max_new_tokens == 0 {
+                    return Err(bad());
+                }
+            }
+        }
+        if spec.is_builtin() {
+            spec.takes(&[])?;
+        }
+        spec.check_name()?;
+        Ok((spec, sampling))
     }
 
     /// Whether it is in the binary.
@@ -197,6 +242,18 @@ impl Spec {
     }
 }
 
+/// Options KEY=VALUE with commas between them, or the first that is none.
+fn pairs(options: &str) -> std::result::Result<Vec<(String, String)>, &str> {
+    options
+        .split(',')
+        .filter(|option| !option.is_empty())
+        .map(|option| {
+            let (key, value) = option.split_once('=').ok_or(option)?;
+            Ok((key.to_owned(), value.to_owned()))
+        })
+        .collect()
+}
+
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -249,6 +306,39 @@ mod tests {
             "",
         ] {
             let error = Spec::parse_judge(wrong).unwrap_err();
+            assert!(matches!(error, Error::Usage(_)), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_rewrites_again_is_a_model_and_a_temperature() {
+        let then = |text: &str| Spec::parse_then(text).unwrap();
+        let (spec, sampling) = then("builtin");
+        assert_eq!(spec.target, Target::Builtin);
+        assert_eq!((sampling.temperature, sampling.max_new_tokens), (0.0, 100));
+        let (spec, sampling) = then("smollm2-135m:chat=no,temperature=0.7,max_new_tokens=9");
+        assert!(spec.is(&Spec::parse("--llm", "smollm2-135m:chat=no").unwrap()));
+        assert_eq!((sampling.temperature, sampling.max_new_tokens), (0.7, 9));
+        let address = "http://localhost/v1?model=llama3:8b";
+        let server = Target::Server(address.to_owned());
+        for (options, temperature) in [("", 0.0), (":temperature=2", 2.0)] {
+            let text = format!("{address}{options}");
+            let (spec, sampling) = Spec::parse_then(&text).unwrap();
+            assert_eq!(
+                (spec.target, sampling.temperature),
+                (server.clone(), temperature)
+            );
+        }
+        for wrong in [
+            "",
+            "builtin:temperature=-1",
+            "builtin:temperature=inf",
+            "builtin:temperature=warm",
+            "builtin:max_new_tokens=0",
+            "builtin:mask=0.3",
+            "no-such-model",
+        ] {
+            let error = Spec::parse_then(wrong).unwrap_err();
             assert!(matches!(error, Error::Usage(_)), "{wrong}: {error}");
         }
     }

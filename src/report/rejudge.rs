@@ -323,6 +323,7 @@ fn contexts_of(stored: &FinishedRun, config: &Config, access: &Access) -> Result
     let judge = config.judge.clone();
     let wanted = Wanted {
         rewriters: Vec::new(),
+        then: None,
         ..config.wanted()
     };
     let models = Models::load(&wanted, access)?;

@@ -130,6 +130,29 @@ const LEARNED: [&str; 11] = [
     "700",
 ];
 
+/// Mechanisms whose releases are rewritten once more, with coins.
+const THEN: [&str; 13] = [
+    "audit",
+    "--mech",
+    "krr,dp-prompt",
+    "--then",
+    "builtin:temperature=1",
+    "--attack",
+    "embedding",
+    "--epsilon",
+    "20",
+    "--limit",
+    "60",
+    "--trials",
+    "60",
+];
+
+#[test]
+fn nor_do_they_where_releases_are_rewritten_once_more() {
+    nothing_changes(&THEN);
+    killed_and_resumed(&THEN, [10, 60, 110]);
+}
+
 fn learned(more: &[&'static str]) -> Vec<&'static str> {
     [&LEARNED[..], more].concat()
 }

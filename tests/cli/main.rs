@@ -18,3 +18,4 @@ mod outside;
 mod recorded;
 mod rows;
 mod sandbox;
+mod then;

@@ -21,7 +21,7 @@
 use teda_core::Parameter;
 
 use crate::dp_prompt::dp_prompt::{
-    self, CLIP_HIGH, CLIP_LOW, DpPrompt, Draw, EXTRA, LENGTH, PROMPT,
+    self, CLIP_HIGH, CLIP_LOW, DpPrompt, Draw, EXTRA, LENGTH, PROMPT, prompt,
 };
 use crate::entry::{Entry, Kind};
 
@@ -33,7 +33,8 @@ pub const ENTRY: Entry = Entry {
     parameters: &[CLIP_LOW, CLIP_HIGH, LENGTH, EXTRA, PROMPT, TOP_K],
     build: &|context, epsilon, settings| {
         let draw = Draw::Highest(settings.get("top_k") as usize);
-        Ok(Box::new(DpPrompt::new(context, epsilon, settings, draw)?))
+        let mechanism = DpPrompt::new(context, epsilon, settings, prompt(settings), draw)?;
+        Ok(Box::new(mechanism))
     },
     ..dp_prompt::ENTRY
 };

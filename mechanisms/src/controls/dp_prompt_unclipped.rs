@@ -17,7 +17,7 @@
 //! # Likelihood
 //! That of `dp-prompt`, and approximate like it.
 
-use crate::dp_prompt::dp_prompt::{self, DpPrompt, Draw};
+use crate::dp_prompt::dp_prompt::{self, DpPrompt, Draw, prompt};
 use crate::entry::{Entry, Kind};
 
 pub const ENTRY: Entry = Entry {
@@ -26,12 +26,9 @@ pub const ENTRY: Entry = Entry {
     source: "planted defect: temperature without clipping",
     kind: Kind::Control,
     build: &|context, epsilon, settings| {
-        Ok(Box::new(DpPrompt::new(
-            context,
-            epsilon,
-            settings,
-            Draw::Unclipped,
-        )?))
+        let draw = Draw::Unclipped;
+        let mechanism = DpPrompt::new(context, epsilon, settings, prompt(settings), draw)?;
+        Ok(Box::new(mechanism))
     },
     ..dp_prompt::ENTRY
 };

@@ -7,6 +7,7 @@ crate::registry::mechanisms! {
     privrewrite_cosine,
     dp_prompt_topk,
     dp_prompt_unclipped,
+    dp_bart_broadcast,
     identity,
     constant,
 }

@@ -71,12 +71,10 @@ pub const ENTRY: Entry = Entry {
     presets: PRESETS,
     rewriter: Rewriter::LanguageModel,
     build: &|context, epsilon, settings| {
-        Ok(Box::new(DpPrompt::new(
-            context,
-            epsilon,
-            settings,
-            Draw::Clipped,
-        )?))
+        let prompt = prompt(settings);
+        let draw = Draw::Clipped;
+        let mechanism = DpPrompt::new(context, epsilon, settings, prompt, draw)?;
+        Ok(Box::new(mechanism))
     },
     ..Entry::PUBLISHED
 };
@@ -176,18 +174,24 @@ pub struct DpPrompt {
 }
 
 impl DpPrompt {
-    /// An instance from its parameters.
+    /// An instance from its parameters, which asks for the paraphrase by `prompt`.
     ///
     /// # Errors
     /// Usage, without a language model, or without bounds for its logits.
-    pub fn new(context: &Context, epsilon: f64, settings: &Settings, draw: Draw) -> Result<Self> {
+    pub fn new(
+        context: &Context,
+        epsilon: f64,
+        settings: &Settings,
+        prompt: Prompt,
+        draw: Draw,
+    ) -> Result<Self> {
         let model = context.language_model.clone().ok_or_else(|| {
             Error::usage("'dp-prompt' needs a language model that shows its logits (--llm)")
         })?;
         Ok(Self {
             clip: bounds(settings, model.logit_moments())?,
             model,
-            prompt: prompt(settings),
+            prompt,
             epsilon,
             draw,
             max_new_tokens: match settings.get("length") as usize {
@@ -384,7 +388,9 @@ mod tests {
             .iter()
             .map(|(n, v)| ((*n).to_owned(), v.to_string()))
             .collect();
-        DpPrompt::new(&toy::context(), epsilon, &ENTRY.settings(None, &set)?, draw)
+        let settings = ENTRY.settings(None, &set)?;
+        let prompt = prompt(&settings);
+        DpPrompt::new(&toy::context(), epsilon, &settings, prompt, draw)
     }
 
     fn two_tokens(epsilon: f64, draw: Draw) -> DpPrompt {

@@ -22,7 +22,7 @@ use teda_core::{Result, Stream};
 use super::histogram::{Histogram, Noise};
 use super::protocol::Local;
 use crate::entry::{Context, Entry};
-use crate::noise::coin::small;
+use crate::noise::coin::laplace;
 
 pub const ENTRY: Entry = Entry {
     name: "she",
@@ -65,13 +65,8 @@ impl Noise for Laplace {
         self.scale
     }
 
-    /// By inversion. The uniform number is resolved near 0, so that the tail is unbounded.
     fn draw(&self, count: usize, stream: &mut Stream) -> Vec<f64> {
-        let mut one = || {
-            let sign = if stream.below(2) == 0 { 1.0 } else { -1.0 };
-            sign * self.scale * -small(stream).ln()
-        };
-        (0..count).map(|_| one()).collect()
+        (0..count).map(|_| laplace(self.scale, stream)).collect()
     }
 
     /// The integral of the density over a step. With t = h/2b it is e^{−|z|/b}·sinh t, and 1 − e^{−t} at z = 0, where

@@ -70,6 +70,13 @@ pub fn small(stream: &mut Stream) -> f64 {
     }
 }
 
+/// One number of law Laplace(`scale`), by inversion. The uniform number is resolved near 0, so that the tail is
+/// unbounded.
+pub fn laplace(scale: f64, stream: &mut Stream) -> f64 {
+    let sign = if stream.below(2) == 0 { 1.0 } else { -1.0 };
+    sign * scale * -small(stream).ln()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView2};
 use teda_core::{
-    Answer, Choose, Encoder, Followed, Gap, Generated, Keep, LanguageModel, LogLikelihood,
-    MaskedLanguageModel, MaxNewTokens, Prompt, Query, Result, Sampling, Scorer, Seed, Sequence,
-    State, TextGenerator, TokenMap, Weigh, ln_softmax_over,
+    Answer, BeamSearch, Choose, Encoder, EncoderDecoder, Followed, Gap, Generated, Keep,
+    LanguageModel, LogLikelihood, MaskedLanguageModel, MaxNewTokens, Prompt, Query, Result,
+    Sampling, Scorer, Seed, Sequence, State, TextGenerator, TokenMap, Weigh, ln_softmax_over,
 };
 
 use crate::entry::Context;
@@ -59,6 +59,21 @@ pub fn line() -> Arc<Toy> {
     Arc::new(Toy {
         vectors: Array2::from_shape_fn((TOKENS, 1), |(token, _)| place(token)),
         released: vec![0, 1],
+    })
+}
+
+/// Vectors at corners of a cube: those of "t0" and "t7" are opposite.
+pub fn corners() -> Arc<Toy> {
+    let vectors = Array2::from_shape_fn((TOKENS, 4), |(token, axis)| {
+        if token >> (axis % 3) & 1 == 1 {
+            1.0
+        } else {
+            -1.0
+        }
+    });
+    Arc::new(Toy {
+        vectors,
+        released: (0..UNKNOWN).collect(),
     })
 }
 
@@ -195,6 +210,10 @@ impl LanguageModel for Toy {
         Some(MOMENTS)
     }
 
+    fn encoder_decoder(&self) -> Option<&dyn EncoderDecoder> {
+        Some(self)
+    }
+
     fn generate(
         &self,
         prompt: &Prompt,
@@ -248,6 +267,44 @@ impl LanguageModel for Toy {
             })
         };
         Ok(pairs.iter().map(along).collect())
+    }
+}
+
+/// A token's vector is its own, and what fills up has the vector 0.
+impl EncoderDecoder for Toy {
+    fn hidden(&self) -> usize {
+        4
+    }
+
+    fn encode(&self, texts: &[&str], tokens: usize) -> Result<Array2<f32>> {
+        let rows: Vec<Vec<u32>> = texts.iter().map(|text| self.tokenize(text)).collect();
+        Ok(Array2::from_shape_fn(
+            (texts.len(), tokens * 4),
+            |(row, place)| {
+                let token = rows[row].get(place / 4);
+                token.map_or(0.0, |token| self.vectors[[*token as usize, place % 4]])
+            },
+        ))
+    }
+
+    /// The decoder goes by later numbers more.
+    fn key_weights(&self) -> Result<Array1<f64>> {
+        Ok((0..4).map(f64::from).collect())
+    }
+
+    /// For each token's vector, the word whose vector has the highest product with it.
+    fn decode(&self, vectors: ArrayView2<'_, f32>, _: BeamSearch) -> Result<Vec<String>> {
+        let word = |vector: &[f32]| {
+            let product = |token: &u32| -> f32 {
+                let own = self.vectors.row(*token as usize);
+                own.iter().zip(vector).map(|(a, b)| a * b).sum()
+            };
+            let best = (0..UNKNOWN).max_by(|a, b| product(a).total_cmp(&product(b)));
+            format!("t{}", best.expect("there are tokens"))
+        };
+        let text = |row: &[f32]| row.chunks(4).map(word).collect::<Vec<_>>().join(" ");
+        let rows = vectors.rows().into_iter();
+        Ok(rows.map(|row| text(&row.to_vec())).collect())
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::masking::bare;
 use super::stopwords::is_stopword;
-use super::treebank;
+use super::treebank::split;
 
 /// How a text is divided into words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Words {
                 let counts = |word: &String| {
                     !word.chars().all(|c| c.is_ascii_punctuation()) && !is_stopword(word)
                 };
-                treebank::tokens(text).into_iter().filter(counts).collect()
+                split(text).into_iter().filter(counts).collect()
             }
         }
     }

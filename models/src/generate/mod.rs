@@ -10,6 +10,8 @@
 //! A sequence's logits have the same bits whatever runs beside it, and its coins come from its own stream: the batch,
 //! the number of threads and the memory bound change the speed but no result.
 
+mod beam;
+mod halves;
 mod prefix;
 mod sampler;
 mod score;
@@ -19,8 +21,8 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 use teda_core::{
-    Answer, Beyond, Choose, Error, Followed, Generated, LanguageModel, LogLikelihood, MaxNewTokens,
-    Prompt, Result, Scorer, Seed, Sequence, Weigh, ln_softmax_over,
+    Answer, Beyond, Choose, EncoderDecoder, Error, Followed, Generated, LanguageModel,
+    LogLikelihood, MaxNewTokens, Prompt, Result, Scorer, Seed, Sequence, Weigh, ln_softmax_over,
 };
 use tokenizers::Tokenizer;
 
@@ -71,6 +73,8 @@ pub struct LocalModel {
     tokenizer: Tokenizer,
     chat: Option<Chat>,
     ends: BTreeSet<u32>,
+    /// The token that fills up rows of a fixed length, if the model has one.
+    pad: Option<u32>,
     options: Options,
     prefixes: Prefixes,
 }
@@ -110,6 +114,7 @@ impl LocalModel {
     /// Same as [`LocalModel::load`].
     pub fn on(checkpoint: Checkpoint, options: Options, backend: &Backend) -> Result<Self> {
         let (decoder, source) = architecture::decoder(&checkpoint, backend)?;
+        let pad = checkpoint.config["pad_token_id"].as_u64();
         Ok(Self {
             name: checkpoint.name,
             decoder,
@@ -117,6 +122,7 @@ impl LocalModel {
             tokenizer: checkpoint.tokenizer,
             chat: checkpoint.chat.filter(|_| options.chat),
             ends: checkpoint.ends,
+            pad: pad.and_then(|token| u32::try_from(token).ok()),
             options,
             prefixes: Prefixes::default(),
         })
@@ -348,6 +354,10 @@ impl LanguageModel for LocalModel {
 
     fn logit_moments(&self) -> Option<(f64, f64)> {
         self.options.logit_moments
+    }
+
+    fn encoder_decoder(&self) -> Option<&dyn EncoderDecoder> {
+        self.source.is_some().then_some(self as &dyn EncoderDecoder)
     }
 
     fn generate(

@@ -78,6 +78,7 @@ fn compute(model: &LocalModel, tokens: &[u32]) -> Result<Prefix> {
         past: 0,
         region: 0,
         asked: vec![tokens.len() - 1],
+        padding: 0,
     }]);
     decoder.states(tokens, &pass, &mut memory, None)?;
     Ok(Prefix {

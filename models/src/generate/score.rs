@@ -177,6 +177,7 @@ pub(super) fn states(
             past: 0,
             region,
             asked: asked.iter().map(|place| place - shared).collect(),
+            padding: 0,
         });
         region += next_room(own.len());
     }

@@ -227,6 +227,7 @@ impl<'a> Worker<'a> {
                 past: running.past,
                 region: sequence * self.room.0,
                 asked: vec![running.next.len() - 1],
+                padding: 0,
             });
             running.past += running.next.len();
             let source = &self.work[running.job].0.source;

@@ -128,7 +128,8 @@ impl SelfAttention {
                     count: segment.past + segment.tokens,
                 };
                 let spans: Vec<Span<'a>> = prefix.into_iter().chain([own]).collect();
-                let keys = spans.iter().map(|span| span.count).sum();
+                let keys: usize = spans.iter().map(|span| span.count).sum();
+                let seen = keys - segment.padding;
                 let count = if asked {
                     segment.asked.len()
                 } else {
@@ -138,7 +139,7 @@ impl SelfAttention {
                 positions = rest;
                 Row {
                     spans,
-                    seen: own.iter().map(|p| self.mask.seen(*p, keys)).collect(),
+                    seen: own.iter().map(|p| self.mask.seen(*p, seen)).collect(),
                     bias: self
                         .relative
                         .as_ref()

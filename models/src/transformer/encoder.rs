@@ -36,6 +36,27 @@ impl Encoder {
         self.stack.run(x, &pass, &mut memory, None)
     }
 
+    /// The states at all tokens of rows of which only the first so many tokens are seen: the others fill them up.
+    ///
+    /// # Errors
+    /// Same as [`Encoder::run`].
+    pub(crate) fn run_filled(&self, rows: &[(&[u32], usize)]) -> Result<Matrix> {
+        let mut tokens = Vec::new();
+        for (index, (row, _)) in rows.iter().enumerate() {
+            self.check(row, &[])
+                .map_err(|e| e.context(format!("row {index}")))?;
+            tokens.extend_from_slice(row);
+        }
+        let all = |row: &[u32]| (row.len(), (0..row.len()).collect());
+        let (mut pass, slots) = Pass::alone(rows.iter().map(|(row, _)| all(row)));
+        for (segment, (row, seen)) in pass.segments.iter_mut().zip(rows) {
+            segment.padding = row.len() - seen;
+        }
+        let x = self.embeddings.apply(&tokens, &pass.positions)?;
+        let mut memory = Memory::scratch(&self.backend, self.shape, slots)?;
+        self.stack.run(x, &pass, &mut memory, None)
+    }
+
     fn check(&self, row: &[u32], asked: &[usize]) -> Result<()> {
         if row.is_empty() || row.len() > self.longest {
             return Err(Error::failed(format!(

@@ -16,6 +16,8 @@ pub(crate) struct Segment<'a> {
     pub(crate) region: usize,
     /// The new tokens whose output is requested, ascending.
     pub(crate) asked: Vec<usize>,
+    /// So many of the last tokens only fill up the row: no token of a bidirectional layer sees them.
+    pub(crate) padding: usize,
 }
 
 impl Segment<'_> {
@@ -69,6 +71,7 @@ impl<'a> Pass<'a> {
                 past: 0,
                 region,
                 asked,
+                padding: 0,
             });
             region += next_room(tokens);
         }

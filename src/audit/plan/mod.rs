@@ -29,7 +29,7 @@ use crate::audit::corpus::Corpus;
 use crate::audit::pairs::Pairs;
 use crate::audit::series::{Series, Sets, given};
 use crate::audit::source::Source;
-use crate::models::{Models, Programs};
+use crate::models::Models;
 
 /// Everything that a run computes, in order: the cells are the series' attacks, series by series.
 pub struct Plan {
@@ -182,7 +182,7 @@ struct Build<'a> {
     corpus: &'a Corpus,
     index: usize,
     source: &'a Source,
-    programs: Programs,
+    models: &'a Models,
     /// The texts' lengths in the mechanism's units: independent of ε, so counted once.
     lengths: OnceCell<Option<Lengths>>,
     /// The greatest distance between two texts of a candidate set, likewise.
@@ -195,7 +195,7 @@ impl<'a> Build<'a> {
         source: &'a Source,
         corpus: &'a Corpus,
         index: usize,
-        models: &Models,
+        models: &'a Models,
     ) -> Result<Self> {
         Ok(Self {
             config,
@@ -204,7 +204,7 @@ impl<'a> Build<'a> {
             corpus,
             index,
             source,
-            programs: models.programs().clone(),
+            models,
             lengths: OnceCell::new(),
             diameter: OnceCell::new(),
         })
@@ -240,14 +240,16 @@ impl<'a> Build<'a> {
         k: usize,
         lambda: f64,
     ) -> Result<(Series, Option<String>)> {
-        let (name, claim) = (self.source.name(), self.config.claim.as_ref());
-        let mechanism = self.source.instance(
+        let name = self.config.name_of(self.source);
+        let own = self.source.instance(
             &self.context,
             epsilon,
             &self.settings,
-            claim,
-            &self.programs,
+            self.config.claim.as_ref(),
+            self.models.programs(),
         )?;
+        let is_categorical = own.categorical().is_some();
+        let mechanism = self.models.followed(own);
         let lineup = Lineup::new(self.config, self.source, &*mechanism)?;
         let white_box = white_box(self.config, &lineup, &name, &*mechanism)?;
         let count = || range_of(&*mechanism, &self.corpus.texts);
@@ -256,7 +258,8 @@ impl<'a> Build<'a> {
         let diameter = *self.diameter.get_or_init(|| self.diameter(&*mechanism, k));
         let claim = between(self.config, &*mechanism, lengths, diameter);
         // The path names what is drawn and nothing else of the grid, so that a cell's numbers do not change when
-        // another cell is added.
+        // another cell is added. It does not name what comes after the mechanism: what that rewrites is what the
+        // mechanism releases without it.
         let values: Vec<String> = self
             .settings
             .changed()
@@ -264,15 +267,15 @@ impl<'a> Build<'a> {
             .collect();
         let seed = Seed::root(self.config.seed)
             .named(&self.corpus.dataset.sha256)
-            .named(&name)
+            .named(&self.source.name())
             .named(&values.join(","))
             .named(&epsilon.map_or(String::new(), |e| e.to_string()))
             .named(neighbours.name())
             .named(&format!("k={k},lambda={lambda}"));
         // Where a trial is only a few draws, opening their generators would take most of its time.
-        let seed = match mechanism.categorical() {
-            Some(_) => seed.pooled(),
-            None => seed,
+        let seed = match is_categorical {
+            true => seed.pooled(),
+            false => seed,
         };
         let series = Series {
             corpus: self.index,

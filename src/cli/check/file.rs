@@ -19,7 +19,7 @@ use crate::cli::audit;
 use teda::audit::config::Config;
 
 /// Flags of `teda audit` that determine what is computed. Flags for speed are given to `teda check`.
-const FLAGS: [&str; 26] = [
+const FLAGS: [&str; 27] = [
     "mech",
     "releases",
     "epsilon",
@@ -43,6 +43,7 @@ const FLAGS: [&str; 26] = [
     "preset",
     "claim",
     "llm",
+    "then",
     "encoder",
     "scorer",
     "judge",

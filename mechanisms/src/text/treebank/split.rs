@@ -171,6 +171,18 @@ mod tests {
             "U.S. law , e.g . this".replace("e.g .", "e.g.").as_str(),
         );
         check("a.b.c ..", "a.b.c ..");
+        check(
+            "In which year, John F. Kennedy died?",
+            "In which year , John F. Kennedy died ?",
+        );
+        check(
+            "It rained. You cannot go, dogs' owners",
+            "It rained . You can not go , dogs ' owners",
+        );
+        check(
+            "well-known U.S. law -- it's $5.50, 100% a/b",
+            "well-known U.S. law -- it 's $ 5.50 , 100 % a/b",
+        );
     }
 
     #[test]
