@@ -44,7 +44,12 @@ pub fn render(cells: &[Cell]) -> String {
             format!("{:.4}", cell.success_rate),
             format!("{:.4}", cell.empirical_epsilon),
             format!("{:.4}", cell.ceiling),
-            cell.claimed_epsilon.map_or("-".into(), |e| format!("{e}")),
+            cell.claimed_epsilon
+                .map_or("-".into(), |e| match cell.metric {
+                    // ε times a distance, which is no round number.
+                    Some(_) => format!("{e:.4}"),
+                    None => format!("{e}"),
+                }),
             cell.verdict.to_string(),
         ]);
     }
