@@ -230,10 +230,10 @@ impl Audit {
         self.set(|config| config.alpha = alpha)
     }
 
-    /// The δ of the (ε, δ) to bound.
+    /// The δ of the (ε, δ) to bound; by default that of the mechanism's claim.
     #[must_use]
     pub fn delta(self, delta: f64) -> Self {
-        self.set(|config| config.delta = delta)
+        self.set(|config| config.delta = Some(delta))
     }
 
     /// The estimator by name; `auto` for the one that fits each attack.

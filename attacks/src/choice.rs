@@ -123,6 +123,12 @@ impl Choice {
         matches!(&self.maker, Maker::Registered(entry) if entry.likelihoods)
     }
 
+    /// Whether what it sees is the noisy latent between text and release, and not the release.
+    #[must_use]
+    pub fn sees_latent(&self) -> bool {
+        matches!(&self.maker, Maker::Registered(entry) if entry.latent)
+    }
+
     /// Whether it needs a language model as a judge.
     #[must_use]
     pub fn needs_judge(&self) -> bool {

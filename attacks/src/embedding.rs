@@ -26,6 +26,7 @@ pub const ENTRY: Entry = Entry {
     source: "TeDA (arXiv 2603.22968), Section 3.1",
     judge: false,
     likelihoods: false,
+    latent: false,
     build: Build::Scores(|context: &Context| {
         Ok(Box::new(Embedding {
             encoder: context.encoder.clone(),

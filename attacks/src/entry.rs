@@ -43,6 +43,8 @@ pub struct Entry {
     pub judge: bool,
     /// Whether it needs the mechanism's own likelihoods ([`teda_core::Observation::log_likelihoods`]).
     pub likelihoods: bool,
+    /// Whether what it sees is the noisy latent and not the release; its likelihoods are then those of the latent.
+    pub latent: bool,
     /// Builds an instance.
     pub build: Build,
 }

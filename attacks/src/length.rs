@@ -25,6 +25,7 @@ pub const ENTRY: Entry = Entry {
     source: "control",
     judge: false,
     likelihoods: false,
+    latent: false,
     build: Build::Scores(|context: &Context| {
         Ok(Box::new(Length {
             texts: context.texts.clone(),

@@ -3,6 +3,7 @@
 mod choice;
 mod embedding;
 mod entry;
+mod internal_embedding;
 mod learned;
 mod length;
 mod likelihood_ratio;

@@ -30,10 +30,11 @@ pub const ENTRY: Entry = Entry {
     source: "Neyman & Pearson (1933)",
     judge: false,
     likelihoods: true,
+    latent: false,
     build: Build::Scores(|_| Ok(Box::new(LikelihoodRatio))),
 };
 
-struct LikelihoodRatio;
+pub(crate) struct LikelihoodRatio;
 
 impl Attack for LikelihoodRatio {
     fn score(&self, batch: &[Observation<'_>]) -> Result<Vec<Answer<Vec<f64>>>> {

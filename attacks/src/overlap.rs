@@ -30,6 +30,7 @@ pub const ENTRY: Entry = Entry {
     source: "control",
     judge: false,
     likelihoods: false,
+    latent: false,
     build: Build::Scores(|context: &Context| Ok(Box::new(Overlap::new(context)))),
 };
 

@@ -19,6 +19,7 @@ pub const ENTRY: Entry = Entry {
     source: "control",
     judge: false,
     likelihoods: false,
+    latent: false,
     build: Build::Scores(|_| Ok(Box::new(Random))),
 };
 

@@ -3,7 +3,9 @@
 use teda_core::{Error, Result};
 
 use crate::entry::Entry;
-use crate::{embedding, learned, length, likelihood_ratio, llm, overlap, random};
+use crate::{
+    embedding, internal_embedding, learned, length, likelihood_ratio, llm, overlap, random,
+};
 
 /// Every attack, in the order of listing.
 pub const ALL: &[&Entry] = &[
@@ -13,6 +15,7 @@ pub const ALL: &[&Entry] = &[
     &learned::ENTRY,
     &llm::ENTRY,
     &likelihood_ratio::ENTRY,
+    &internal_embedding::ENTRY,
     &random::ENTRY,
 ];
 

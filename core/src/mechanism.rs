@@ -85,6 +85,18 @@ pub trait Latent: Send + Sync {
     /// If a model that the mechanism needs fails.
     fn noisy(&self, batch: &[Query<'_>]) -> Result<Array2<f64>>;
 
+    /// ln of the density of each query's noisy latent, had it been made of each of its candidates: with respect to one
+    /// measure for all texts, −∞ where it cannot be, `[queries][candidates]`. Row i depends on query i and its
+    /// candidates alone.
+    ///
+    /// # Errors
+    /// If a model that the mechanism needs fails.
+    fn log_densities(&self, batch: &[Query<'_>], candidates: &[Vec<&str>])
+    -> Result<Vec<Vec<f64>>>;
+
+    /// Whether the noisy latent is a single shift of normal noise ([`Mechanism::is_gaussian`]).
+    fn is_gaussian(&self) -> bool;
+
     /// The standard deviation of the noise on one number.
     fn deviation(&self) -> f64;
 }

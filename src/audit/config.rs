@@ -51,8 +51,8 @@ pub struct Config {
     pub trials: u64,
     /// Two-sided confidence level.
     pub alpha: f64,
-    /// The δ of the (ε, δ) to bound.
-    pub delta: f64,
+    /// The δ of the (ε, δ) to bound; `None` for each mechanism's own ([`Source::delta`]).
+    pub delta: Option<f64>,
     /// How bounds are computed.
     pub estimator: EstimatorChoice,
     /// When a cell stops.
@@ -123,7 +123,7 @@ impl Config {
             pairs: Pairs::Drawn,
             trials: TRIALS,
             alpha: 0.01,
-            delta: 0.0,
+            delta: None,
             estimator: EstimatorChoice::Auto,
             until: Until::Trials,
             seed: 0,
@@ -143,10 +143,11 @@ impl Config {
     /// Usage, naming the value and what is legal.
     pub fn validate(&self) -> Result<()> {
         let level = Level::new(self.alpha)?;
-        if !(0.0..1.0).contains(&self.delta) {
+        if let Some(delta) = self.delta
+            && !(0.0..1.0).contains(&delta)
+        {
             return Err(Error::usage(format!(
-                "delta = {}: it must be at least 0 and below 1",
-                self.delta
+                "delta = {delta}: it must be at least 0 and below 1"
             )));
         }
         if self.trials == 0 {
@@ -175,12 +176,14 @@ impl Config {
                     "k = {k}: a guess needs at least 2 candidates"
                 )));
             }
+            // Where none is given, each mechanism's own is checked when its cells are begun.
+            let unknown = self.delta.is_none() && estimator.needs == Needs::Gaussian;
             (estimator.supports)(&Design {
                 k: *k,
                 trials: self.trials,
                 tuning: 0,
                 level,
-                delta: self.delta,
+                delta: self.delta.unwrap_or(if unknown { 0.5 } else { 0.0 }),
             })?;
         }
         if let EstimatorChoice::Named(estimator) = self.estimator

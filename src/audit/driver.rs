@@ -323,7 +323,7 @@ impl Driver<'_> {
         let ([choice], [attack]) = (&series.attacks[..], &attacks[..]) else {
             return Ok(None);
         };
-        if !choice.needs_likelihoods() {
+        if !choice.needs_likelihoods() || series.latent {
             return Ok(None);
         }
         Enumerated::new(series, &self.plan.corpora[series.corpus], &**attack)

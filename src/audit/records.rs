@@ -37,7 +37,7 @@ pub fn cell_plans(config: &Config, plan: &Plan) -> Result<Vec<CellPlan>> {
                 attack: attack.to_string(),
                 trials: config.trials,
                 alpha: config.alpha,
-                delta: config.delta,
+                delta: series.delta,
                 estimator: config
                     .estimator
                     .of(config.until, attack.learns())
@@ -45,7 +45,7 @@ pub fn cell_plans(config: &Config, plan: &Plan) -> Result<Vec<CellPlan>> {
                 guarantee: series.mechanism.guarantee(),
                 claimed_epsilon: series.claim.map(|claim| claim.epsilon),
                 claimed_delta: series.claim.map(|claim| claim.delta),
-                gaussian: series.mechanism.is_gaussian(),
+                gaussian: series.is_gaussian(),
                 texts: Some(series.corpus as u32),
                 series: Some(number),
                 seed: Some(series.seed.to_text()),

@@ -40,17 +40,30 @@ pub struct Series {
     pub sets: Sets,
     /// The attacks that judge its trials, one per cell.
     pub attacks: Vec<Choice>,
+    /// Whether its trials are of the mechanism's noisy latent, and not of its releases.
+    pub latent: bool,
     /// Whether trials record how likely their releases are under the mechanism.
     pub white_box: bool,
     /// What the mechanism claims between the texts of this audit.
     pub claim: Option<Privacy>,
     /// The greatest distance between two texts of a candidate set, if the claim grows with it.
     pub diameter: Option<f64>,
+    /// The δ of the (ε, δ) to bound.
+    pub delta: f64,
     /// The node of the seed tree whose children are the trials.
     pub seed: Seed,
 }
 
 impl Series {
+    /// Whether what its trials show is of a Gaussian mechanism.
+    #[must_use]
+    pub fn is_gaussian(&self) -> bool {
+        match self.mechanism.latent().filter(|_| self.latent) {
+            Some(latent) => latent.is_gaussian(),
+            None => self.mechanism.is_gaussian(),
+        }
+    }
+
     /// The attacks, with their indices, whose guesses are made while trials are made.
     pub fn scoring(&self) -> impl Iterator<Item = (usize, &Choice)> {
         let attacks = self.attacks.iter().enumerate();
@@ -63,6 +76,12 @@ impl Series {
         let epsilon = self.epsilon.map_or(String::new(), |e| format!(" ε={e}"));
         format!("{}{epsilon} k={} λ={}", self.name, self.k, self.lambda)
     }
+}
+
+/// The name in results of a mechanism's noisy latents: a bound on them is none on its releases.
+#[must_use]
+pub fn latent_of(mechanism: &str) -> String {
+    format!("{mechanism} (latent)")
 }
 
 /// For each seed, one of the sets of k consecutive texts in `texts`.

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use teda_core::{
-    Basis, Error, Guarantee, Mechanism, Neighbours, Parameter, Query, Release, Result, Settings,
-    Unit,
+    Basis, Error, Guarantee, Mechanism, Neighbours, Parameter, Privacy, Query, Release, Result,
+    Settings, Unit,
 };
-use teda_mechanisms::{Context, Entry, Exec, ExecOptions, Preset, Rewriter, registry};
+use teda_mechanisms::{Context, Entry, Exec, ExecOptions, Kind, Preset, Rewriter, registry};
 
 use crate::models::Programs;
 
@@ -109,6 +109,20 @@ impl Source {
             Self::Registry(entry) => Some(entry),
             _ => None,
         }
+    }
+
+    /// The δ at which it is audited unless another is asked for: that of the claim of a mechanism that rewrites.
+    /// Protocols and external mechanisms are audited at 0, as they always were.
+    #[must_use]
+    pub fn delta(&self, claim: Option<Privacy>) -> f64 {
+        let rewrites = match self {
+            Self::Registry(entry) => entry.kind != Kind::Protocol,
+            Self::Own(_) => true,
+            Self::Program(_) | Self::Releases(_) => false,
+        };
+        // A claim with δ = 1 promises nothing.
+        let claim = claim.filter(|claim| rewrites && claim.delta < 1.0);
+        claim.map_or(0.0, |claim| claim.delta)
     }
 
     /// The name in results and seeds.
@@ -406,6 +420,23 @@ mod tests {
             assert_eq!(serde_json::from_value::<Source>(json).unwrap(), source);
         }
         assert!(Source::parse("kr").is_err());
+    }
+
+    #[test]
+    fn only_rewriters_are_audited_at_the_delta_of_their_claim() {
+        let claim = |delta| {
+            Some(Privacy {
+                epsilon: 1.0,
+                delta,
+            })
+        };
+        let delta = |name, of| Source::parse(name).unwrap().delta(claim(of));
+        assert_eq!(delta("dp-bart", 1e-5), 1e-5);
+        assert_eq!(delta("dp-bart", 1.0), 0.0);
+        assert_eq!(Source::parse("dp-bart").unwrap().delta(None), 0.0);
+        for other in ["gaussian", "exec:cat", "releases:x.csv"] {
+            assert_eq!(delta(other, 1e-5), 0.0, "{other}");
+        }
     }
 
     #[test]

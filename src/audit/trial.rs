@@ -97,21 +97,27 @@ pub fn run_from(
         .iter()
         .map(|seed| seed.stream().below(series.k))
         .collect();
-    let releases = match &series.sets {
-        Sets::Recorded(layout) => numbers
-            .clone()
-            .zip(&secrets)
-            .map(|(number, secret)| layout.release(number, *secret))
-            .collect(),
-        Sets::Sampled | Sets::Given | Sets::Hunted(_) => {
-            rewrite(series, corpus, &sets, &secrets, &seeds(Role::Mechanism))?
+    let (releases, likelihoods) = match &series.sets {
+        Sets::Sampled | Sets::Given | Sets::Hunted(_) if series.latent => {
+            latents(series, corpus, &sets, &secrets, &seeds(Role::Mechanism))?
+        }
+        from => {
+            let releases = match from {
+                Sets::Recorded(layout) => numbers
+                    .clone()
+                    .zip(&secrets)
+                    .map(|(number, secret)| layout.release(number, *secret))
+                    .collect(),
+                Sets::Sampled | Sets::Given | Sets::Hunted(_) => {
+                    rewrite(series, corpus, &sets, &secrets, &seeds(Role::Mechanism))?
+                }
+            };
+            let likelihoods = log_likelihoods(series, corpus, &sets, &releases)?;
+            (releases, likelihoods)
         }
     };
-    let likelihoods = log_likelihoods(series, corpus, &sets, &releases)?;
-    let exact = series
-        .mechanism
-        .likelihood()
-        .is_some_and(Likelihood::is_exact);
+    let likelihood = series.mechanism.likelihood();
+    let exact = series.latent || likelihood.is_some_and(Likelihood::is_exact);
     if exact {
         no_contradiction(&secrets, &likelihoods)?;
     }
@@ -169,6 +175,49 @@ fn candidate_sets(
     })
 }
 
+/// What the mechanism is asked in every trial: its secret, with its coins.
+fn queries<'a>(
+    series: &Series,
+    corpus: &'a Corpus,
+    sets: &[usize],
+    secrets: &[usize],
+    seeds: &[Seed],
+) -> Vec<Query<'a>> {
+    sets.chunks(series.k)
+        .zip(secrets)
+        .zip(seeds)
+        .map(|((set, secret), seed)| Query {
+            text: &corpus.texts[set[*secret]],
+            seed: *seed,
+        })
+        .collect()
+}
+
+/// What stands for a noisy latent where a release would stand: its numbers are too many to be kept.
+const LATENT: &str = "(the noisy latent, which is not kept)";
+
+/// The trials of noisy latents: something in place of each, and how likely it is under each candidate. Nothing is
+/// released, so nothing is written of it.
+fn latents(
+    series: &Series,
+    corpus: &Corpus,
+    sets: &[usize],
+    secrets: &[usize],
+    seeds: &[Seed],
+) -> Result<(Vec<Release>, Vec<Vec<f64>>)> {
+    let latent = series
+        .mechanism
+        .latent()
+        .ok_or_else(|| Error::failed(format!("'{}' makes no latent of a text", series.name)))?;
+    let candidates: Vec<Vec<&str>> = sets
+        .chunks(series.k)
+        .map(|set| set.iter().map(|text| &corpus.texts[*text][..]).collect())
+        .collect();
+    let queries = queries(series, corpus, sets, secrets, seeds);
+    let densities = latent.log_densities(&queries, &candidates)?;
+    Ok((vec![Release::of(LATENT); queries.len()], densities))
+}
+
 /// The mechanism's release of every trial's secret.
 fn rewrite(
     series: &Series,
@@ -177,15 +226,7 @@ fn rewrite(
     secrets: &[usize],
     seeds: &[Seed],
 ) -> Result<Vec<Release>> {
-    let queries: Vec<Query<'_>> = sets
-        .chunks(series.k)
-        .zip(secrets)
-        .zip(seeds)
-        .map(|((set, secret), seed)| Query {
-            text: &corpus.texts[set[*secret]],
-            seed: *seed,
-        })
-        .collect();
+    let queries = queries(series, corpus, sets, secrets, seeds);
     let releases = series.mechanism.rewrite(&queries)?;
     if releases.len() != queries.len() {
         return Err(Error::failed(format!(

@@ -95,14 +95,10 @@ pub struct Arguments {
         allow_hyphen_values = true
     )]
     alpha: f64,
-    /// Delta of the (epsilon, delta) that is bounded
-    #[arg(
-        long,
-        value_name = "D",
-        default_value_t = 0.0,
-        allow_hyphen_values = true
-    )]
-    delta: f64,
+    /// Delta of the (epsilon, delta) that is bounded [default: that of the claim of a mechanism that rewrites,
+    /// else 0]
+    #[arg(long, value_name = "D", allow_hyphen_values = true)]
+    delta: Option<f64>,
     /// How the bound is computed (see `teda list estimators`); auto: abstain for attacks that learn, teda for
     /// others, anytime with --until
     #[arg(long, value_name = "NAME", default_value = AUTO)]

@@ -77,6 +77,7 @@ fn list_attacks() -> String {
     let mut overview = table(["attack", "needs", "what it does", "source"]);
     for entry in teda_attacks::registry::ALL {
         let needs = match (entry.judge, entry.likelihoods, entry.learns()) {
+            _ if entry.latent => "a latent",
             (true, ..) => "--judge",
             (_, true, _) => "likelihoods",
             (.., true) => "first trials",

@@ -10,6 +10,7 @@ use crate::audit::choices::EstimatorChoice;
 use crate::audit::config::{Config, Keep};
 use crate::audit::counting::{self, Count, Counted};
 use crate::audit::plan::refuse_ungaussian;
+use crate::audit::series::latent_of;
 use crate::audit::stopping::ANYTIME;
 use crate::report::finish;
 use crate::report::judge::judge;
@@ -67,7 +68,8 @@ fn fits(config: &Config, cells: &[CellPlan]) -> Result<()> {
                 "cell {place} in manifest.json has {what} {value}, which the configuration there does not: it was changed"
             )))
         };
-        if !names.contains(&cell.mechanism) {
+        let is_latent = |name: &String| latent_of(name) == cell.mechanism;
+        if !names.contains(&cell.mechanism) && !names.iter().any(is_latent) {
             return wrong("mechanism", &cell.mechanism);
         }
         if !config.ks.contains(&(cell.k as usize)) {
@@ -79,7 +81,8 @@ fn fits(config: &Config, cells: &[CellPlan]) -> Result<()> {
         if cell.alpha != config.alpha {
             return wrong("alpha", &cell.alpha);
         }
-        if cell.delta != config.delta {
+        let own = || cell.delta == 0.0 || cell.claimed_delta == Some(cell.delta);
+        if !config.delta.map_or_else(own, |delta| cell.delta == delta) {
             return wrong("delta", &cell.delta);
         }
         if let (Some(epsilons), Some(epsilon)) = (&config.epsilons, cell.epsilon)

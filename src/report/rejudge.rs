@@ -97,7 +97,13 @@ impl Request {
             }
             let of_series = |place: &usize| cells[*place].series == cells[first].series;
             let places: Vec<usize> = (first..cells.len()).take_while(of_series).collect();
+            let own_attack = Choice::parse(&cells[first].attack);
+            let is_of_latents = own_attack.is_ok_and(|attack| attack.sees_latent());
             for attack in spelled_out(attacks, stored, &places)? {
+                // A latent is in no row, and a series of latents has no releases.
+                if attack.sees_latent() != is_of_latents {
+                    continue;
+                }
                 let name = attack.to_string();
                 let known = places.iter().find(|place| cells[**place].attack == name);
                 match known.filter(|place| !waits(place)) {
@@ -109,6 +115,12 @@ impl Request {
                     }),
                 }
             }
+        }
+        if asked.is_empty() {
+            return Err(Error::usage(format!(
+                "{}: none of these attacks can judge the rows of this run: latents are judged by 'internal-embedding' while they are made, and releases by the others",
+                stored.directory.display()
+            )));
         }
         Ok(asked)
     }

@@ -102,6 +102,27 @@ fn sentences(cells: &[Cell]) -> String {
     text
 }
 
+/// The δ of the cells: the first, and each other with the mechanisms that have it.
+fn deltas(cells: &[Cell]) -> String {
+    let mut deltas: Vec<(f64, Vec<&str>)> = Vec::new();
+    for cell in cells {
+        let place = deltas.iter().position(|(delta, _)| *delta == cell.delta);
+        let place = place.unwrap_or(deltas.len());
+        if place == deltas.len() {
+            deltas.push((cell.delta, Vec::new()));
+        }
+        let names = &mut deltas[place].1;
+        if !names.contains(&&cell.mechanism[..]) {
+            names.push(&cell.mechanism);
+        }
+    }
+    let [(first, _), others @ ..] = &deltas[..] else {
+        return String::new();
+    };
+    let other = |(delta, names): &(f64, Vec<&str>)| format!(", {delta} for {}", names.join(", "));
+    first.to_string() + &others.iter().map(other).collect::<String>()
+}
+
 /// Most signs shown for an attack that learned.
 const SIGNS: usize = 10;
 
@@ -125,7 +146,7 @@ fn legend(cells: &[Cell]) -> String {
         "\nempirical ε: lower bound between {} neighbours at {confidence} % confidence (two-sided; δ = {}; {}).\n\
          ceiling: the bound if every guess had been right. claim: what the mechanism claims between such texts, - where nothing.\n",
         cell.neighbours,
-        cell.delta,
+        deltas(cells),
         spent.join("; ")
     );
     if cells.iter().any(|cell| cell.metric.is_some()) {

@@ -153,6 +153,27 @@ fn nor_do_they_where_releases_are_rewritten_once_more() {
     killed_and_resumed(&THEN, [10, 60, 110]);
 }
 
+/// Latents, which are in no row, beside the releases that are made of them.
+const LATENTS: [&str; 11] = [
+    "audit",
+    "--mech",
+    "dp-bart,dp-bart-broadcast",
+    "--attack",
+    "embedding,internal-embedding",
+    "--epsilon",
+    "100",
+    "--limit",
+    "60",
+    "--trials",
+    "40",
+];
+
+#[test]
+fn nor_do_they_where_latents_are_judged() {
+    nothing_changes(&LATENTS);
+    killed_and_resumed(&LATENTS, [10, 60, 130]);
+}
+
 fn learned(more: &[&'static str]) -> Vec<&'static str> {
     [&LEARNED[..], more].concat()
 }

@@ -70,6 +70,7 @@ pub const ENTRY: Entry = Entry {
     source: "conditional logit: McFadden (1974); shadow models: Shokri et al. (2017)",
     judge: false,
     likelihoods: false,
+    latent: false,
     build: Build::Learns(|context: &Context| Ok(Box::new(Learned::new(context)))),
 };
 

@@ -50,6 +50,7 @@ pub const ENTRY: Entry = Entry {
     source: "TeDA (arXiv 2603.22968), Appendix B",
     judge: true,
     likelihoods: false,
+    latent: false,
     build: Build::Scores(|context: &Context| {
         let texts = context.texts.clone();
         let judge = context.judge.clone();

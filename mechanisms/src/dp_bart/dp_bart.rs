@@ -36,7 +36,7 @@
 
 use std::sync::Arc;
 
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView1};
 use teda_core::{
     Basis, BeamSearch, EncoderDecoder, Error, Guarantee, LanguageModel, Latent, Mechanism,
     Neighbours, Parameter, Query, Release, Result, Settings, Stream, Unit,
@@ -50,7 +50,7 @@ use crate::noise::metric::normals;
 
 pub const ENTRY: Entry = Entry {
     name: "dp-bart",
-    summary: "noise on the clipped vectors of an encoder, from which a decoder writes a text (CLV; PR by preset)",
+    summary: "noise on the clipped vectors of an encoder, from which a decoder writes a text",
     source: "DP-BART (Findings of ACL 2023), Sections 4.1 and 4.2",
     unit: Some(Unit::Text),
     grid: &[10.0, 50.0, 100.0, 250.0, 750.0, 1000.0, 2500.0],
@@ -210,6 +210,15 @@ impl Noise {
         }
     }
 
+    /// ln of the density of independent draws, without its constant: correct to a few units in the last place, as
+    /// certificates need it.
+    fn ln_density(&self, noise: &[f64]) -> f64 {
+        match self.law {
+            Law::Gaussian { sigma } => -sum(noise.iter().map(|z| (z / sigma).powi(2))) / 2.0,
+            Law::Laplace { scale } => -sum(noise.iter().map(|z| z.abs() / scale)),
+        }
+    }
+
     /// Independent draws.
     fn draw(&self, count: usize, stream: &mut Stream) -> Vec<f64> {
         match self.law {
@@ -218,6 +227,9 @@ impl Noise {
         }
     }
 }
+
+/// Relative error of a sum of a number and its noise, generously.
+const ROUNDING: f64 = 1e-12;
 
 /// DP-BART at one ε per text.
 pub struct DpBart {
@@ -270,6 +282,21 @@ impl DpBart {
         self.noise.draw(self.tokens * self.kept.len(), stream)
     }
 
+    /// ln of the density of this noise on one latent. If every token gets the same, it is that of the one vector of
+    /// noise, and −∞ for noise that differs between tokens by more than the rounding of sums.
+    fn ln_density(&self, noise: &[f64]) -> f64 {
+        if !self.broadcasts {
+            return self.noise.ln_density(noise);
+        }
+        let first = &noise[..self.kept.len()];
+        let same = |(a, b): (&f64, &f64)| (a - b).abs() <= ROUNDING * (1.0 + a.abs());
+        let mut tokens = noise.chunks(first.len());
+        match tokens.all(|token| token.iter().zip(first).all(same)) {
+            true => self.noise.ln_density(first),
+            false => f64::NEG_INFINITY,
+        }
+    }
+
     /// What the decoder is given: the noisy numbers in their places, and 0 in those that were pruned.
     fn filled(&self, noisy: &Array2<f64>) -> Array2<f32> {
         let hidden = halves(&*self.model).hidden();
@@ -283,6 +310,20 @@ impl DpBart {
         }
         vectors
     }
+}
+
+/// A sum of numbers of one sign with the error of one rounding, or little more (Neumaier 1974).
+fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut lost) = (0.0_f64, 0.0);
+    for number in numbers {
+        let next = sum + number;
+        lost += match sum.abs() >= number.abs() {
+            true => (sum - next) + number,
+            false => (number - next) + sum,
+        };
+        sum = next;
+    }
+    sum + lost
 }
 
 /// The halves of a model that [`model`] found to have some.
@@ -315,6 +356,33 @@ impl Latent for DpBart {
             }
         }
         Ok(latents)
+    }
+
+    fn log_densities(
+        &self,
+        batch: &[Query<'_>],
+        candidates: &[Vec<&str>],
+    ) -> Result<Vec<Vec<f64>>> {
+        let noisy = self.noisy(batch)?;
+        let texts: Vec<&str> = candidates.iter().flatten().copied().collect();
+        let clean = self.clean(&texts)?;
+        let mut clean = clean.rows().into_iter();
+        let densities = |(noisy, candidates): (ArrayView1<'_, f64>, &Vec<&str>)| {
+            let clean = clean.by_ref().take(candidates.len());
+            let density = |clean| self.ln_density(&(&noisy - &clean).to_vec());
+            clean.map(density).collect()
+        };
+        Ok(noisy
+            .rows()
+            .into_iter()
+            .zip(candidates)
+            .map(densities)
+            .collect())
+    }
+
+    /// Broadcast noise has no density between texts whose tokens differ otherwise.
+    fn is_gaussian(&self) -> bool {
+        matches!(self.noise.law, Law::Gaussian { .. }) && !self.broadcasts
     }
 
     fn deviation(&self) -> f64 {
@@ -353,7 +421,7 @@ impl Mechanism for DpBart {
 
 #[cfg(test)]
 mod tests {
-    use statrs::distribution::{ContinuousCDF, Laplace, Normal};
+    use statrs::distribution::{Continuous, ContinuousCDF, Laplace, Normal};
     use teda_core::Seed;
 
     use super::*;
@@ -386,7 +454,7 @@ mod tests {
     fn noises(mechanism: &dyn Mechanism, draws: u64) -> Array2<f64> {
         let latent = mechanism.latent().unwrap();
         let clean = latent.clean(&["t3 t5"]).unwrap();
-        latent.noisy(&queries("t3 t5", draws)).unwrap() - &clean.row(0)
+        latent.noisy(&queries("t3 t5", draws)).unwrap() - clean.row(0)
     }
 
     #[test]
@@ -540,6 +608,61 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// Densities are those of a library, up to a constant that is the same for all candidates.
+    #[test]
+    fn densities_are_those_of_the_noise() {
+        let texts = ["t0 t0", "t7 t7", "t3 t5"];
+        for name in Noise::NAMES {
+            let mechanism = instance(&ENTRY, 20.0, &[("noise", name)]);
+            let latent = mechanism.latent().unwrap();
+            let (deviation, queries) = (latent.deviation(), queries("t3 t5", 30));
+            let candidates = vec![texts.to_vec(); 30];
+            let found = latent.log_densities(&queries, &candidates).unwrap();
+            let clean = latent.clean(&texts).unwrap();
+            let normal = Normal::new(0.0, deviation).unwrap();
+            let laplace = Laplace::new(0.0, deviation / 2_f64.sqrt()).unwrap();
+            let ln = |z: f64| match name {
+                "laplace" => laplace.ln_pdf(z),
+                _ => normal.ln_pdf(z),
+            };
+            for (noisy, found) in latent
+                .noisy(&queries)
+                .unwrap()
+                .rows()
+                .into_iter()
+                .zip(found)
+            {
+                let exact: Vec<f64> = clean
+                    .rows()
+                    .into_iter()
+                    .map(|clean| (&noisy - &clean).iter().map(|z| ln(*z)).sum())
+                    .collect();
+                for (found, exact) in [(found[0], exact[0]), (found[1], exact[1])]
+                    .map(|(f, e)| (f - found[2], e - exact[2]))
+                {
+                    assert!((found - exact).abs() < 1e-9 * (1.0 + exact.abs()), "{name}");
+                }
+            }
+            assert_eq!(latent.is_gaussian(), name != "laplace");
+        }
+        let broken = instance(&dp_bart_broadcast::ENTRY, 20.0, &[]);
+        let latent = broken.latent().unwrap();
+        // The tokens of "t3 t5" differ as no others here do.
+        let candidates = [texts.to_vec()];
+        let found = latent
+            .log_densities(&queries("t3 t5", 1), &candidates)
+            .unwrap();
+        assert_eq!(found[0][..2], [f64::NEG_INFINITY; 2]);
+        assert!(found[0][2].is_finite() && !latent.is_gaussian());
+    }
+
+    #[test]
+    fn sums_lose_nothing() {
+        let numbers = [1e16, 1.0, 1.0, 1.0, 1.0];
+        assert_eq!(sum(numbers.into_iter()), 1e16 + 4.0);
+        assert_eq!(sum(std::iter::repeat_n(0.1, 10)), 1.0);
     }
 
     /// What is released is what the decoder makes of the noisy latent, for each query alone.

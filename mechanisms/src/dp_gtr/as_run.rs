@@ -10,7 +10,7 @@ pub const GPT_3_5_CSQA: &[(&str, &str)] = &[
     ("prompt", "question"),
     ("paraphrase_ends", "line"),
     ("ends", "either"),
-    ("tokens", "nltk"),
+    ("keywords_as", "nltk"),
     ("shuffle", "1"),
     ("max_new_tokens", "100"),
 ];
@@ -21,7 +21,7 @@ pub const GPT_3_5_VQA: &[(&str, &str)] = &[
     ("prompt", "question"),
     ("paraphrase_ends", "question"),
     ("ends", "either"),
-    ("tokens", "nltk"),
+    ("keywords_as", "nltk"),
     ("shuffle", "1"),
     ("max_new_tokens", "100"),
 ];
@@ -36,7 +36,7 @@ pub const LLAMA: &[(&str, &str)] = &[
     ("extra", "20"),
     ("paraphrase_ends", "either"),
     ("ends", "either"),
-    ("tokens", "nltk"),
+    ("keywords_as", "nltk"),
     ("shuffle", "1"),
     ("max_new_tokens", "100"),
 ];

@@ -169,7 +169,7 @@ const PARAMETERS: &[Parameter] = &[
         "where the new text ends: at a line break, or there and before a question mark",
     ),
     Parameter::choice(
-        "tokens",
+        "keywords_as",
         &["words", "nltk"],
         "what keywords are: words in lower case, or tokens as NLTK divides them, with their case",
     ),

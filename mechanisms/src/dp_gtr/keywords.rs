@@ -42,7 +42,7 @@ impl Keywords {
                 },
             },
             count: settings.get("keywords") as usize,
-            words: match settings.chosen("tokens") {
+            words: match settings.chosen("keywords_as") {
                 "words" => Words::Bare,
                 _ => Words::Tokens,
             },

@@ -40,7 +40,7 @@ use crate::entry::{Entry, Preset};
 
 pub const ENTRY: Entry = Entry {
     name: "dp-paraphrase",
-    summary: "a paraphrasing language model continues the text on clipped logits, among the 50 highest as published",
+    summary: "a paraphrasing language model continues the text on clipped logits, the highest 50",
     source: "Mattern et al. (Findings of NAACL 2022)",
     parameters: &[CLIP_LOW, CLIP_HIGH, LENGTH, TOP_K],
     presets: PRESETS,

@@ -6,7 +6,7 @@
 //! it sees or keeps no rows, and with estimators that read likelihoods.
 
 use teda_attacks::Choice;
-use teda_core::{Likelihood, Mechanism, Result};
+use teda_core::{Error, Likelihood, Mechanism, Result};
 
 use crate::audit::choices::Attacks;
 use crate::audit::config::{Config, Keep};
@@ -35,6 +35,12 @@ impl Lineup {
         if let Attacks::Named(attacks) = &config.attacks {
             for attack in attacks {
                 config.learnable(attack)?;
+                if attack.sees_latent() && mechanism.latent().is_none() {
+                    return Err(Error::usage(format!(
+                        "'{}' makes no latent of a text, which the attack '{attack}' goes by: take another attack for it",
+                        config.name_of(source)
+                    )));
+                }
             }
             return Ok(Self {
                 attacks: attacks.clone(),
@@ -64,10 +70,15 @@ impl Lineup {
         Ok(Self { attacks, note })
     }
 
-    /// Whether one of these attacks needs to know how likely releases are.
+    /// The attacks that see releases, and those that see the latent.
     #[must_use]
-    pub fn needs_likelihoods(&self) -> bool {
-        self.attacks.iter().any(|attack| attack.needs_likelihoods())
+    pub fn parted(&self) -> [Vec<Choice>; 2] {
+        let part = |latent| {
+            let attacks = self.attacks.iter();
+            let part = attacks.filter(|attack| attack.sees_latent() == latent);
+            part.cloned().collect()
+        };
+        [part(false), part(true)]
     }
 }
 

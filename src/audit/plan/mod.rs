@@ -13,6 +13,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use rayon::prelude::*;
+use teda_attacks::Choice;
 use teda_core::estimator::{self, Needs};
 use teda_core::sampling::TransitionSampler;
 use teda_core::{
@@ -27,7 +28,7 @@ use crate::audit::choices::EstimatorChoice;
 use crate::audit::config::Config;
 use crate::audit::corpus::Corpus;
 use crate::audit::pairs::Pairs;
-use crate::audit::series::{Series, Sets, given};
+use crate::audit::series::{Series, Sets, given, latent_of};
 use crate::audit::source::Source;
 use crate::models::Models;
 
@@ -61,7 +62,7 @@ impl Plan {
                 for epsilon in source.grid(config.epsilons.as_deref())? {
                     for (k, lambda, stage) in stages.settings(config) {
                         let (built, note) = builds[stage].series(epsilon, k, lambda)?;
-                        series.push(built);
+                        series.extend(built);
                         notes.extend(note.filter(|note| !notes.contains(note)));
                     }
                 }
@@ -233,13 +234,14 @@ impl<'a> Build<'a> {
         }))
     }
 
-    /// The series, and notes for the user.
+    /// The series of releases and that of latents, as far as there are attacks on them, and notes for the user. Both are
+    /// of the same trials: the latents of one are what the releases of the other are made of.
     fn series(
         &self,
         epsilon: Option<f64>,
         k: usize,
         lambda: f64,
-    ) -> Result<(Series, Option<String>)> {
+    ) -> Result<(Vec<Series>, Option<String>)> {
         let name = self.config.name_of(self.source);
         let own = self.source.instance(
             &self.context,
@@ -251,7 +253,6 @@ impl<'a> Build<'a> {
         let is_categorical = own.categorical().is_some();
         let mechanism = self.models.followed(own);
         let lineup = Lineup::new(self.config, self.source, &*mechanism)?;
-        let white_box = white_box(self.config, &lineup, &name, &*mechanism)?;
         let count = || range_of(&*mechanism, &self.corpus.texts);
         let lengths = *self.lengths.get_or_init(count);
         let neighbours = self.config.neighbours;
@@ -277,21 +278,35 @@ impl<'a> Build<'a> {
             true => seed.pooled(),
             false => seed,
         };
-        let series = Series {
-            corpus: self.index,
-            name,
-            unit: self.source.unit(epsilon.is_some()),
-            mechanism,
-            epsilon,
-            k,
-            lambda,
-            sets: self.sets(k, lambda, seed)?,
-            attacks: lineup.attacks,
-            white_box,
-            claim,
-            diameter: diameter.filter(|_| claim.is_some()),
-            seed,
-        };
+        let [releases, latents] = lineup.parted();
+        let mut series = Vec::new();
+        for (attacks, latent) in [(releases, false), (latents, true)] {
+            if attacks.is_empty() {
+                continue;
+            }
+            let mut made = Series {
+                corpus: self.index,
+                name: match latent {
+                    true => latent_of(&name),
+                    false => name.clone(),
+                },
+                unit: self.source.unit(epsilon.is_some()),
+                mechanism: mechanism.clone(),
+                epsilon,
+                k,
+                lambda,
+                sets: self.sets(k, lambda, seed)?,
+                attacks,
+                latent,
+                white_box: latent,
+                claim,
+                diameter: diameter.filter(|_| claim.is_some()),
+                delta: self.config.delta.unwrap_or(self.source.delta(claim)),
+                seed,
+            };
+            made.white_box = white_box(self.config, &made)?;
+            series.push(made);
+        }
         Ok((series, lineup.note))
     }
 
@@ -323,34 +338,32 @@ pub fn between(
     claim.between(config.neighbours, lengths, diameter)
 }
 
-/// Whether trials must record how likely their releases are under the mechanism.
+/// Whether the trials of a series must record how likely what they show is under the mechanism.
 ///
 /// # Errors
 /// Usage, if the mechanism does not know what the attacks or the estimator need, with what to use instead.
-pub fn white_box(
-    config: &Config,
-    lineup: &Lineup,
-    name: &str,
-    mechanism: &dyn Mechanism,
-) -> Result<bool> {
+pub fn white_box(config: &Config, series: &Series) -> Result<bool> {
+    let (name, mechanism) = (&series.name, &*series.mechanism);
+    if let EstimatorChoice::Named(estimator) = config.estimator {
+        refuse_ungaussian(name, series.is_gaussian(), estimator.name)?;
+    }
+    if series.latent {
+        return Ok(true);
+    }
     let needs = config.estimator.needs();
-    let white_box = needs == Needs::Likelihoods || lineup.needs_likelihoods();
+    let asks = series.attacks.iter().any(Choice::needs_likelihoods);
+    let white_box = needs == Needs::Likelihoods || asks;
     if white_box && mechanism.likelihood().is_none() {
         return Err(Error::usage(format!(
-            "'{}' cannot say how likely a release is, which the attack 'likelihood-ratio' and the white-box estimators need: take others for it",
-            name
+            "'{name}' cannot say how likely a release is, which the attack 'likelihood-ratio' and the white-box estimators need: take others for it"
         )));
     }
     let is_near = |likelihood: &dyn Likelihood| !likelihood.is_exact();
     if needs == Needs::Likelihoods && mechanism.likelihood().is_some_and(is_near) {
         return Err(Error::usage(format!(
-            "'{}' knows the likelihoods of its releases only nearly, and from such the estimator '{}' can claim more than is true: take one that counts guesses (teda, abstain), with the attack 'likelihood-ratio'",
-            name,
+            "'{name}' knows the likelihoods of its releases only nearly, and from such the estimator '{}' can claim more than is true: take one that counts guesses (teda, abstain), with the attack 'likelihood-ratio'",
             config.estimator.name()
         )));
-    }
-    if let EstimatorChoice::Named(estimator) = config.estimator {
-        refuse_ungaussian(name, mechanism.is_gaussian(), estimator.name)?;
     }
     Ok(white_box)
 }

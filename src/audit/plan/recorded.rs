@@ -62,7 +62,6 @@ pub fn plan(config: &Config, path: &Path, models: &Models) -> Result<Plan> {
                 models.programs(),
             )?;
             let lineup = Lineup::new(config, source, &*mechanism)?;
-            let white_box = white_box(config, &lineup, &source.name(), &*mechanism)?;
             notes.extend(lineup.note.filter(|note| !notes.contains(note)));
             // The file's content and what is drawn, not its name or the rest of the grid.
             let seed = Seed::root(config.seed)
@@ -70,7 +69,7 @@ pub fn plan(config: &Config, path: &Path, models: &Models) -> Result<Plan> {
                 .named("recorded")
                 .named(&epsilon.map_or(String::new(), |e| e.to_string()))
                 .named(&format!("k={k}"));
-            series.push(Series {
+            let mut made = Series {
                 corpus: 0,
                 name: source.name(),
                 unit: source.unit(epsilon.is_some()),
@@ -82,9 +81,13 @@ pub fn plan(config: &Config, path: &Path, models: &Models) -> Result<Plan> {
                 lambda: 0.0,
                 sets: Sets::Recorded(group.layout(&rows, *k, seed.named("sets"))),
                 attacks: lineup.attacks,
-                white_box,
+                latent: false,
+                white_box: false,
+                delta: config.delta.unwrap_or(0.0),
                 seed,
-            });
+            };
+            made.white_box = white_box(config, &made)?;
+            series.push(made);
         }
     }
     Ok(Plan {
