@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 use teda_core::{Mechanism, Query, Seed};
-use teda_mechanisms::{Context, Memory, registry};
+use teda_mechanisms::{Context, registry};
 use teda_models::generate::Options;
 use teda_models::{Checkpoint, LocalModel, builtin};
 
@@ -68,16 +68,10 @@ fn exact(epsilon: f64) -> BTreeMap<String, f64> {
 
 fn mechanism(epsilon: f64) -> Box<dyn Mechanism> {
     let encoder = Arc::new(builtin::encoder().unwrap());
+    let texts = [TEXT.to_owned()].into();
     let context = Context {
-        texts: [TEXT.to_owned()].into(),
-        tokens: encoder.clone(),
-        encoder,
-        generator: None,
-        sampler: None,
         language_model: Some(Arc::new(model())),
-        masked_language_model: None,
-        scorer: None,
-        memory: Memory::default(),
+        ..Context::without_models(texts, encoder.clone(), encoder)
     };
     let entry = registry::entry("dp-prompt").unwrap();
     let set = [("clip_low", CLIP.0), ("clip_high", CLIP.1), ("length", 2.0)];

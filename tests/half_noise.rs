@@ -13,7 +13,7 @@ use std::sync::Arc;
 use ndarray::{Array2, ArrayView2};
 use teda::{Answer, Attack, Audit, Encoder, Observation, Result};
 use teda_core::{TokenMap, Verdict};
-use teda_mechanisms::{Context, Memory, registry};
+use teda_mechanisms::{Context, registry};
 
 const CROWD: usize = 8;
 const TRIALS: u64 = 20_000;
@@ -69,17 +69,8 @@ impl Encoder for Words {
 /// The registry's mechanism over these words: the audit's own vocabulary is English.
 fn audit(name: &str) -> Audit {
     let words = Arc::new(words());
-    let context = Context {
-        texts: TEXTS.map(String::from).into(),
-        tokens: words.clone(),
-        encoder: words,
-        generator: None,
-        sampler: None,
-        language_model: None,
-        masked_language_model: None,
-        scorer: None,
-        memory: Memory::default(),
-    };
+    let texts = TEXTS.map(String::from).into();
+    let context = Context::without_models(texts, words.clone(), words);
     let entry = registry::entry(name).unwrap();
     let settings = entry.settings(None, &[]).unwrap();
     Audit::boxed(entry.instance(&context, Some(EPSILON), &settings).unwrap())

@@ -9,7 +9,7 @@ use teda_core::{
     Answer, BeamSearch, Choose, EncoderDecoder, Error, Followed, Generated, LanguageModel,
     LogLikelihood, Mechanism, Prompt, Result, Scorer, Sequence, Weigh,
 };
-use teda_mechanisms::{Context, Memory, registry};
+use teda_mechanisms::{Context, registry};
 use teda_models::builtin;
 
 const DELTA: f64 = 1e-5;
@@ -94,14 +94,10 @@ impl Scorer for Corners {
 
 fn mechanism(name: &str, epsilon: f64, set: &[(&str, &str)]) -> Box<dyn Mechanism> {
     let encoder = Arc::new(builtin::encoder().unwrap());
+    let texts = TEXTS.map(String::from).into();
     let context = Context {
-        texts: TEXTS.map(String::from).into(),
-        tokens: encoder.clone(),
-        encoder,
-        generator: None,
-        sampler: None,
         language_model: Some(Arc::new(Corners)),
-        memory: Memory::default(),
+        ..Context::without_models(texts, encoder.clone(), encoder)
     };
     let entry = registry::entry(name).unwrap();
     let set = [&[("tokens", "2")], set].concat();

@@ -32,6 +32,28 @@ pub struct Context {
     pub memory: Memory,
 }
 
+impl Context {
+    /// A context without language models and without memory for tables.
+    #[must_use]
+    pub fn without_models(
+        texts: Arc<[String]>,
+        tokens: Arc<dyn TokenMap>,
+        encoder: Arc<dyn Encoder>,
+    ) -> Self {
+        Self {
+            texts,
+            tokens,
+            encoder,
+            generator: None,
+            sampler: None,
+            language_model: None,
+            masked_language_model: None,
+            scorer: None,
+            memory: Memory::default(),
+        }
+    }
+}
+
 /// The kind of model that a mechanism rewrites with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rewriter {
