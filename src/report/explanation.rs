@@ -261,16 +261,16 @@ mod tests {
     fn a_claim_that_grows_with_the_distance_says_how() {
         let metric = Some(teda_results::Metric {
             greatest_distance: 1.5,
-            epsilon_per_distance: 0.8,
+            epsilon_per_distance: 2.0,
         });
         let cell = Cell {
             metric,
-            ..cell(1.2, Some(3.0), Verdict::Consistent)
+            ..cell(3.0, Some(3.0), Verdict::Consistent)
         };
         let said = of(&cell);
         let claim = "within the 3 (ε = 2 times 1.5, the greatest distance between two texts of a set) that it claims";
         assert!(
-            said.contains("at least ε = 1.2 (0.8 per unit of distance) by"),
+            said.contains("at least ε = 3 (2 per unit of distance) by"),
             "{said}"
         );
         assert!(said.contains(claim), "{said}");
