@@ -575,8 +575,12 @@ fn check(spec: &Spec, loaded: &Loaded, needs: &[(String, Rewriter)]) -> Result<(
             ),
         };
         if !served {
+            let other = match need {
+                Rewriter::EncoderDecoder => "flan-t5-base",
+                _ => "smollm2-135m",
+            };
             return Err(Error::usage(format!(
-                "'{mechanism}' needs {what}, which --llm {spec} is not. Take --llm builtin, or for example --llm smollm2-135m (`teda models pull smollm2-135m` fetches it, `teda models list` shows others)"
+                "'{mechanism}' needs {what}, which --llm {spec} is not. Take --llm builtin, or for example --llm {other} (`teda models pull {other}` fetches it, `teda models list` shows others)"
             )));
         }
     }

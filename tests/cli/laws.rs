@@ -136,7 +136,7 @@ const THEN: [&str; 13] = [
     "--mech",
     "krr,dp-prompt",
     "--then",
-    "builtin:temperature=1",
+    "builtin:temperature=1,max_new_tokens=30",
     "--attack",
     "embedding",
     "--epsilon",

@@ -153,7 +153,7 @@ enum Law {
 }
 
 impl Noise {
-    /// The names in [`NOISE`].
+    /// The names in `noise`.
     pub const NAMES: [&'static str; 3] = ["analytic-gaussian", "gaussian", "laplace"];
 
     /// The noise of one of these names for latents of `values` numbers, with the settings of `dp-bart`.
