@@ -42,6 +42,10 @@ impl Mechanism for Then {
         self.mechanism.units(text)
     }
 
+    fn diameter(&self, texts: &[&str]) -> Option<f64> {
+        self.mechanism.diameter(texts)
+    }
+
     fn beyond_window(&self, texts: &[&str]) -> Result<Option<Beyond>> {
         self.mechanism.beyond_window(texts)
     }
@@ -190,6 +194,10 @@ mod tests {
         assert!(krr().likelihood().is_some() && wrapped.likelihood().is_none());
         assert!(krr().categorical().is_some() && wrapped.categorical().is_none());
         assert!(!wrapped.is_gaussian());
+        let words = registry::entry("word-perturb").unwrap();
+        let words = words.instance(&toy::context(), Some(1.0), &words.settings(None, &[]).unwrap());
+        let wrapped = then(words.unwrap().into(), 0.0);
+        assert!(wrapped.diameter(&["t0 t1", "t0 t2"]).unwrap() > 0.0);
     }
 
     /// A failure of the mechanism is shown to no model, and keeps its reason.
