@@ -11,9 +11,8 @@
 //!
 //! # Work
 //! A state is computed once for each row of tokens, and kept in memory as far as there is room, and on disk
-//! where a file is named ([`States`]). Logits
-//! are computed from it for the tokens that are asked for, always in whole panels of the kernel, so that their bits
-//! do not depend on what is asked for.
+//! where a file is named. Logits are computed from it for the tokens that are asked for, always in whole panels of the
+//! kernel, so that their bits do not depend on what is asked for.
 //!
 //! # Deviations
 //! The authors' package cuts the text, decodes the tokens that are left, and tokenises the result again; here the
