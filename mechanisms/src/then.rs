@@ -195,7 +195,11 @@ mod tests {
         assert!(krr().categorical().is_some() && wrapped.categorical().is_none());
         assert!(!wrapped.is_gaussian());
         let words = registry::entry("word-perturb").unwrap();
-        let words = words.instance(&toy::context(), Some(1.0), &words.settings(None, &[]).unwrap());
+        let words = words.instance(
+            &toy::context(),
+            Some(1.0),
+            &words.settings(None, &[]).unwrap(),
+        );
         let wrapped = then(words.unwrap().into(), 0.0);
         assert!(wrapped.diameter(&["t0 t1", "t0 t2"]).unwrap() > 0.0);
     }

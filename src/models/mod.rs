@@ -2,30 +2,33 @@
 //! those on servers.
 
 mod access;
+mod loaded;
+mod named;
 pub mod shared;
 pub mod spec;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
 use teda_attacks::Judge;
-use teda_core::digest::hexadecimal;
 use teda_core::{
-    Encoder, Error, LanguageModel, MaskedLanguageModel, Mechanism, Result, Sampling, Scorer,
-    TextGenerator, TokenMap,
+    Encoder, Error, MaskedLanguageModel, Mechanism, Result, Sampling, Scorer, TextGenerator,
+    TokenMap,
 };
 use teda_datasets::Limits;
 use teda_hub::{Resolved, Store};
 use teda_mechanisms::{Context, Memory, Rewriter, Then};
 use teda_models::builtin::{self, Infill};
-use teda_models::generate::{self, LocalModel, Sampler};
-use teda_models::{Backend, Checkpoint, FillMask, MaskedLm, SentenceEncoder, fill_mask};
+use teda_models::generate::{self, LocalModel};
+use teda_models::{Checkpoint, FillMask, MaskedLm, SentenceEncoder};
 use teda_results::ModelRecord;
 use teda_server::{Http, Usage};
 
 pub use self::access::{Access, Programs, Say};
-use self::spec::{By, Spec, Target};
+use self::loaded::{Loaded, check, only_infills};
+use self::named::{SHARE_OF_STATES, masked, only_masked};
+pub use self::named::{device, language_model, masked_language_model};
+use self::spec::{Spec, Target};
 
 /// The source of a model that the calling program supplies.
 pub const OF_THE_PROGRAM: &str = "the program that made the run";
@@ -51,9 +54,6 @@ pub struct Wanted {
 
 /// The tables of mechanisms may take one part in this many of the memory for language models, in addition to it.
 const SHARE_OF_TABLES: usize = 4;
-
-/// So may what a masked language model keeps of the texts it read.
-const SHARE_OF_STATES: usize = 4;
 
 /// The models of a run, chosen by name.
 pub struct Models {
@@ -86,50 +86,6 @@ pub struct Models {
     limits: Limits,
     /// Whether the user was warned that others can write to where models and answers are kept.
     warned: bool,
-}
-
-/// A language model by what it can do.
-#[derive(Clone)]
-enum Loaded {
-    /// Fills gaps: rewrites in its own way and does not follow instructions.
-    Infill(Arc<Infill>),
-    /// Exposes its logits.
-    Local(Arc<LocalModel>),
-    /// Exposes only its text.
-    Server(Arc<Http>),
-}
-
-impl Loaded {
-    fn generator(&self) -> Arc<dyn TextGenerator> {
-        match self {
-            Self::Infill(model) => model.clone(),
-            Self::Local(model) => Arc::new(Sampler(model.clone())),
-            Self::Server(server) => server.clone(),
-        }
-    }
-
-    fn language_model(&self) -> Option<Arc<dyn LanguageModel>> {
-        match self {
-            Self::Local(model) => Some(model.clone()),
-            Self::Infill(_) | Self::Server(_) => None,
-        }
-    }
-
-    /// This model as a judge, in the way asked for or its default one.
-    fn judge(self, by: Option<By>) -> Result<Judge> {
-        Ok(match (self, by) {
-            (Self::Infill(_), _) => return Err(only_infills()),
-            (Self::Local(model), Some(By::Prompt)) if !model.follows_instructions() => {
-                return Err(Error::usage(
-                    "the rewriter in the binary follows no instructions, so it cannot judge by prompt; take by=likelihood, or a language model such as smollm2-135m (`teda models pull smollm2-135m` fetches it)",
-                ));
-            }
-            (Self::Local(model), None | Some(By::Likelihood)) => Judge::Likelihood(model),
-            (Self::Local(model), Some(By::Prompt)) => Judge::Probabilities(model),
-            (Self::Server(server), Some(By::Likelihood)) => Judge::Likelihood(server),
-            (Self::Server(server), None | Some(By::Prompt)) => Judge::Words(server),
-        })
-    }
 }
 
 impl Models {
@@ -486,117 +442,6 @@ impl Models {
             .map(|server| (server.name(), server.usage()))
             .collect()
     }
-}
-
-/// The language model that `name` names in the store, or `builtin`.
-///
-/// # Errors
-/// Any error from the store or from opening the files.
-pub fn language_model(name: &str, chat: bool, access: &Access) -> Result<LocalModel> {
-    if name == "builtin" {
-        return builtin::rewriter(access.memory);
-    }
-    let resolved = Store::open(access.store())?.resolve(name)?;
-    let options = generate::Options {
-        instructed: true,
-        chat,
-        memory: access.memory,
-        logit_moments: None,
-    };
-    LocalModel::load(Checkpoint::open(name, &resolved.path)?, options)
-}
-
-/// The masked language model that `name` names in the store, or `builtin-infill`; `None` if it is another kind of model.
-///
-/// # Errors
-/// Any error from the store or from opening the files.
-pub fn masked_language_model(name: &str, access: &Access) -> Result<Option<FillMask>> {
-    if name == "builtin-infill" {
-        return builtin::fill_mask(0).map(Some);
-    }
-    if name == "builtin" {
-        return Ok(None);
-    }
-    let resolved = Store::open(access.store())?.resolve(name)?;
-    let checkpoint = Checkpoint::open(name, &resolved.path)?;
-    match MaskedLm::fits(&checkpoint) {
-        true => masked(checkpoint, &resolved, access, None).map(Some),
-        false => Ok(None),
-    }
-}
-
-/// A masked language model from its files. What it makes of texts is kept below `cache`, by the digest of its files.
-fn masked(
-    checkpoint: Checkpoint,
-    resolved: &Resolved,
-    access: &Access,
-    cache: Option<&Path>,
-) -> Result<FillMask> {
-    let mut digest = Sha256::new().chain_update(device());
-    for file in &resolved.files {
-        digest.update(&file.name);
-        digest.update(&file.sha256);
-    }
-    let digest = hexadecimal(&digest.finalize());
-    let options = fill_mask::Options {
-        memory: access.memory / SHARE_OF_STATES,
-        states: cache.map(|cache| cache.join("states").join(digest)),
-        logit_moments: resolved.card.as_ref().and_then(|card| card.logit_moments),
-    };
-    FillMask::load(checkpoint, &options)
-}
-
-fn only_masked(spec: &Spec) -> Error {
-    Error::usage(format!(
-        "'dp-mlm' needs a masked language model run in this process, which --llm {spec} is not. Take --llm builtin, or for example --llm roberta-base (`teda models pull roberta-base` fetches it)"
-    ))
-}
-
-/// Checks that what was loaded can do what the mechanisms need.
-fn check(spec: &Spec, loaded: &Loaded, needs: &[(String, Rewriter)]) -> Result<()> {
-    for (mechanism, need) in needs {
-        let (served, what) = match need {
-            Rewriter::Nothing | Rewriter::Generator | Rewriter::Masked => (true, ""),
-            Rewriter::Sampler => (
-                !matches!(loaded, Loaded::Infill(_)),
-                "a language model, which generates",
-            ),
-            Rewriter::Any => (
-                !matches!(loaded, Loaded::Infill(_)),
-                "a language model, which generates",
-            ),
-            Rewriter::EncoderDecoder => (
-                matches!(loaded, Loaded::Local(model) if model.encoder_decoder().is_some()),
-                "an encoder-decoder in this process, such as facebook/bart-base",
-            ),
-            Rewriter::LanguageModel => (
-                matches!(loaded, Loaded::Local(_)),
-                "a language model whose logits can be seen, which a server does not show",
-            ),
-        };
-        if !served {
-            let other = match need {
-                Rewriter::EncoderDecoder => "flan-t5-base",
-                _ => "smollm2-135m",
-            };
-            return Err(Error::usage(format!(
-                "'{mechanism}' needs {what}, which --llm {spec} is not. Take --llm builtin, or for example --llm {other} (`teda models pull {other}` fetches it, `teda models list` shows others)"
-            )));
-        }
-    }
-    Ok(())
-}
-
-fn only_infills() -> Error {
-    Error::usage(
-        "a model that fills gaps cannot judge; take --judge builtin, a language model or a server, for example --judge smollm2-135m (`teda models pull smollm2-135m` fetches it)",
-    )
-}
-
-/// The device that models run on, as the manifest names it.
-#[must_use]
-pub fn device() -> &'static str {
-    Backend::best().name()
 }
 
 fn shipped(model: builtin::Model) -> Vec<ModelRecord> {
