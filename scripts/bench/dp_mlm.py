@@ -214,7 +214,9 @@ def same_distribution(core, path, places, teda, draws, epsilon):
             if rest_mean >= 5:
                 statistic += (rest_seen - rest_mean) ** 2 / rest_mean
                 cells += 1
-            p = float(chi2.sf(statistic, max(1, cells - 1)))
+            if cells < 2:
+                sys.exit(f"{draws} draws are too few to compare: every word is drawn less than five times")
+            p = float(chi2.sf(statistic, cells - 1))
             print(f"  epsilon {epsilon:>6}: '{word}', {cells} cells, chi-square {statistic:.1f}, p = {p:.3f}", flush=True)
             worst = min(worst, p)
     finally:

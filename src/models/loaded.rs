@@ -62,11 +62,7 @@ pub(super) fn check(spec: &Spec, loaded: &Loaded, needs: &[(String, Rewriter)]) 
     for (mechanism, need) in needs {
         let (served, what) = match need {
             Rewriter::Nothing | Rewriter::Generator | Rewriter::Masked => (true, ""),
-            Rewriter::Sampler => (
-                !matches!(loaded, Loaded::Infill(_)),
-                "a language model, which generates",
-            ),
-            Rewriter::Any => (
+            Rewriter::Sampler | Rewriter::Any => (
                 !matches!(loaded, Loaded::Infill(_)),
                 "a language model, which generates",
             ),

@@ -53,6 +53,7 @@ use teda_core::{
 use super::places::{Gapped, Kept, Place, places};
 use super::prepared::{Distribution, Prepared, Texts};
 use super::writing::Writings;
+use crate::dp_prompt::dp_prompt::{CLIP_HIGH, CLIP_LOW, clip_bounds};
 use crate::entry::{Context, Entry, Preset, Rewriter};
 use crate::text::treebank::join;
 use crate::tokens::token_wise::ln_sum;
@@ -81,16 +82,6 @@ const REPLACE: Parameter = Parameter::choice(
     &["no", "yes"],
     "whether the model reads the words drawn so far (slow: nothing can be kept) or the original ones, as published",
 );
-
-const CLIP_LOW: Parameter = Parameter::number(
-    "clip_low",
-    0.0,
-    [-1e6, 1e6],
-    "lower bound of the logits; 0 for both bounds: the model's own μ and μ + 4σ",
-);
-
-const CLIP_HIGH: Parameter =
-    Parameter::number("clip_high", 0.0, [-1e6, 1e6], "upper bound of the logits");
 
 const PRESETS: &[Preset] = &[(
     "roberta-base",
@@ -121,7 +112,7 @@ impl DpMlm {
             Error::usage("'dp-mlm' needs a masked language model (--llm), such as roberta-base")
         })?;
         Ok(Self {
-            clip: bounds(settings, model.logit_moments())?,
+            clip: clip_bounds("dp-mlm", settings, model.logit_moments())?,
             texts: Texts::new(model.words().len(), context.memory.clone()),
             model,
             epsilon,
@@ -317,26 +308,6 @@ impl Draft {
             .collect();
         join(words.iter().map(|word| &**word))
     }
-}
-
-/// (b₁, b₂): the values that are set, or else (μ, μ + 4σ) of the model's logits.
-fn bounds(settings: &Settings, moments: Option<(f64, f64)>) -> Result<(f64, f64)> {
-    let set = (settings.get("clip_low"), settings.get("clip_high"));
-    let (low, high) = match (set, moments) {
-        ((0.0, 0.0), Some((mean, deviation))) => (mean, mean + 4.0 * deviation),
-        ((0.0, 0.0), None) => {
-            return Err(Error::usage(
-                "'dp-mlm' needs the bounds that this model's logits are clipped to: measure them with `teda models calibrate MODEL` and give --set clip_low=…,clip_high=…, or take a published --preset",
-            ));
-        }
-        (set, _) => set,
-    };
-    if low >= high {
-        return Err(Error::usage(format!(
-            "clip_low = {low} and clip_high = {high} of 'dp-mlm': the lower bound must be below the upper one"
-        )));
-    }
-    Ok((low, high))
 }
 
 impl Mechanism for DpMlm {

@@ -13,6 +13,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::places::{Case, Place};
+use crate::text::spelling::ln_sum;
 use crate::text::treebank::Writer;
 
 /// Tokens by the word that they write.
@@ -125,15 +126,6 @@ impl Writings {
         }
         found
     }
-}
-
-/// ln(eᵃ + eᵇ).
-fn ln_sum(a: f64, b: f64) -> f64 {
-    let (low, high) = if a < b { (a, b) } else { (b, a) };
-    if low == f64::NEG_INFINITY {
-        return high;
-    }
-    high + (low - high).exp().ln_1p()
 }
 
 #[cfg(test)]

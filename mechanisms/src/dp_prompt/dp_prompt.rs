@@ -271,24 +271,37 @@ fn nth_highest(values: impl Iterator<Item = f64>, count: usize) -> f64 {
     *values.select_nth_unstable_by(last, |a, b| b.total_cmp(a)).1
 }
 
-/// (b₁, b₂): the values that are set, or else (μ, μ + 4σ) of the model's logits.
+/// [`clip_bounds`] in the precision of logits.
 fn bounds(settings: &Settings, moments: Option<(f64, f64)>) -> Result<(f32, f32)> {
+    let (low, high) = clip_bounds("dp-prompt", settings, moments)?;
+    Ok((low as f32, high as f32))
+}
+
+/// (b₁, b₂): the values that are set, or else (μ, μ + 4σ) of the model's logits.
+///
+/// # Errors
+/// Usage, without either, or if b₁ is not below b₂; `mechanism` is its name in messages.
+pub fn clip_bounds(
+    mechanism: &str,
+    settings: &Settings,
+    moments: Option<(f64, f64)>,
+) -> Result<(f64, f64)> {
     let set = (settings.get("clip_low"), settings.get("clip_high"));
     let (low, high) = match (set, moments) {
         ((0.0, 0.0), Some((mean, deviation))) => (mean, mean + 4.0 * deviation),
         ((0.0, 0.0), None) => {
-            return Err(Error::usage(
-                "'dp-prompt' needs the bounds that this model's logits are clipped to: measure them with `teda models calibrate MODEL` and give --set clip_low=…,clip_high=…, or take a published --preset",
-            ));
+            return Err(Error::usage(format!(
+                "'{mechanism}' needs the bounds that this model's logits are clipped to: measure them with `teda models calibrate MODEL` and give --set clip_low=…,clip_high=…, or take a published --preset",
+            )));
         }
         (set, _) => set,
     };
     if low >= high {
         return Err(Error::usage(format!(
-            "clip_low = {low} and clip_high = {high} of 'dp-prompt': the lower bound must be below the upper one"
+            "clip_low = {low} and clip_high = {high} of '{mechanism}': the lower bound must be below the upper one"
         )));
     }
-    Ok((low as f32, high as f32))
+    Ok((low, high))
 }
 
 impl Mechanism for DpPrompt {

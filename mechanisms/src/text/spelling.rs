@@ -111,7 +111,7 @@ impl Spelling {
 }
 
 /// ln(eᵃ + eᵇ).
-fn ln_sum(a: f64, b: f64) -> f64 {
+pub fn ln_sum(a: f64, b: f64) -> f64 {
     let (low, high) = if a < b { (a, b) } else { (b, a) };
     if low == f64::NEG_INFINITY {
         return high;
