@@ -2,11 +2,12 @@
 
 Inputs : the corpora (see corpora.py), the infilling model's tokenizer (models/builtin/infill/tokenizer.json).
 Outputs: WORK/adept/checkpoint.pt (every ten minutes; training goes on from it), and lines of WORK/adept/log.jsonl.
-Command: python adept_train.py --work WORK --minutes 240
+Command: python adept_train.py --work WORK --minutes 85
 
 The model. Token vectors, a one-layer LSTM that reads a text of at most 20 tokens, its last state (h, c) clipped to an
 l2 norm of 5, a one-layer LSTM that starts from it and writes, a layer from its state to a token vector, and the token
-vectors again as the output layer (Krishna et al. 2021; sizes are those given here).
+vectors again as the output layer (Krishna et al. 2021; sizes are those given here). The text is read backwards, from its
+end to its first token: what is written first was then read last, and is learned sooner (Sutskever et al. 2014).
 
 Training. Cross-entropy with the true tokens before, of which some are replaced by <unk>, so that the decoder has to read the
 latent. Half of a batch is SNIPS, the rest MedQuAD questions and novels, and texts of the same words in random order: an
@@ -43,6 +44,7 @@ class Autoencoder(nn.Module):
         self.bias = nn.Parameter(torch.zeros(vocabulary))
 
     def latent(self, tokens, lengths):
+        """Clipped (h, c) of rows that are read as they stand: see `batch`."""
         packed = nn.utils.rnn.pack_padded_sequence(
             self.embeddings(tokens), lengths, batch_first=True, enforce_sorted=False
         )
@@ -77,11 +79,14 @@ def rows(tokenizer, texts):
 
 
 def batch(rows):
+    """The rows as they are written, as they are read (backwards), and their lengths."""
     lengths = torch.tensor([len(row) for row in rows])
-    tokens = torch.full((len(rows), int(lengths.max())), PAD)
+    written = torch.full((len(rows), int(lengths.max())), PAD)
+    read = written.clone()
     for i, row in enumerate(rows):
-        tokens[i, : len(row)] = torch.tensor(row)
-    return tokens, lengths
+        written[i, : len(row)] = torch.tensor(row)
+        read[i, : len(row)] = torch.tensor(row[::-1])
+    return written, read, lengths
 
 
 def repeated(model, rows):
@@ -89,8 +94,8 @@ def repeated(model, rows):
     model.eval()
     right = total = 0
     for start in range(0, len(rows), 256):
-        tokens, lengths = batch(rows[start : start + 256])
-        made = model.greedy(model.latent(tokens, lengths))[:, : tokens.shape[1]]
+        tokens, read, lengths = batch(rows[start : start + 256])
+        made = model.greedy(model.latent(read, lengths))[:, : tokens.shape[1]]
         asked = tokens != PAD
         right += int(((made == tokens) & asked).sum())
         total += int(asked.sum())
@@ -102,12 +107,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     corpora.add_data_argument(parser)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--minutes", type=float, default=240)
+    parser.add_argument("--minutes", type=float, default=85)
     parser.add_argument("--embedding", type=int, default=128)
-    parser.add_argument("--hidden", type=int, default=512)
-    parser.add_argument("--batch", type=int, default=128)
+    parser.add_argument("--hidden", type=int, default=384)
+    parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rate", type=float, default=2e-3)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     work = options.work / "adept"
@@ -169,7 +174,7 @@ def main():
         for _ in range(options.batch - len(some)):
             length = chance.randint(3, LENGTH - 1)
             some.append(chance.choices(pieces, k=length) + [END])
-        tokens, lengths = batch(some)
+        tokens, read, lengths = batch(some)
         before = torch.cat([torch.full((len(some), 1), BEGIN), tokens[:, :-1]], dim=1)
         hidden = (torch.rand(before.shape) < 0.3) & (before != BEGIN) & (before != PAD)
         before = before.masked_fill(hidden, UNKNOWN)
@@ -178,7 +183,7 @@ def main():
         rate = options.rate * min(1.0, steps / 200) * (0.5 - 0.5 * math.cos(math.pi * left) + 0.02)
         for group in optimizer.param_groups:
             group["lr"] = rate
-        logits = model.forced(model.latent(tokens, lengths), before)
+        logits = model.forced(model.latent(read, lengths), before)
         loss = nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten(), ignore_index=PAD)
         optimizer.zero_grad()
         loss.backward()
