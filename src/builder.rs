@@ -438,6 +438,6 @@ impl Report {
     pub fn write(&self, directory: &Path) -> Result<()> {
         std::fs::create_dir_all(directory)
             .map_err(|e| Error::failed(format!("{}: cannot create: {e}", directory.display())))?;
-        finish::write_cells(directory, &self.cells)
+        finish::write_results(directory, &self.cells, &[])
     }
 }

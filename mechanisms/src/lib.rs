@@ -4,6 +4,7 @@
 //! mechanism's own file, next to their derivation; what families share is in `noise` and `text`. [`Exec`] runs an
 //! external mechanism.
 
+mod adept;
 mod controls;
 mod dp_bart;
 mod dp_gtr;
@@ -24,9 +25,10 @@ mod then;
 mod tokens;
 mod view;
 
-pub use dp_bart::dp_bart::Noise as LatentNoise;
+pub use dp_bart::dp_bart::noise_of as dp_bart_noise;
 pub use dp_mlm::gaps;
 pub use entry::{Build, Context, Entry, Kind, Preset, Rewriter};
 pub use exec::{Children, Exec, Options as ExecOptions};
 pub use memory::Memory;
+pub use noise::additive::NOISES;
 pub use then::Then;

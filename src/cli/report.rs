@@ -6,16 +6,18 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use teda_attacks::Choice;
 use teda_core::{Error, Result};
-use teda_results::{CellPlan, Manifest, Writer, guesses};
+use teda_results::{CellPlan, Manifest, UtilityCell, Writer, guesses};
 
 use super::Outcome;
 use super::flags::{AccessArguments, SpeedArguments};
 use super::output::{self, Format, print, say, warn};
 use teda::audit::choices::{Attacks, EstimatorChoice};
 use teda::audit::counting;
+use teda::models::Access;
 use teda::report::finish;
 use teda::report::finished_run::{self, FinishedRun};
 use teda::report::rejudge::{Asked, Request};
+use teda::report::utilities;
 
 /// Judges and draws stored runs again, from their rows alone; several runs go into one picture.
 #[derive(Args)]
@@ -39,6 +41,16 @@ pub struct Arguments {
     /// Language model that the attack `llm` judges with, if another than the run's
     #[arg(long, value_name = "MODEL", requires = "attack")]
     judge: Option<String>,
+    /// What the releases are still good for: cosine, bertscore, rouge1, rougeL, bleu, perplexity, length, copied, or all
+    /// (see `teda list utilities`)
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    utility: Vec<String>,
+    /// Encoder of cosine and bertscore, if another than the run's
+    #[arg(long, value_name = "MODEL", requires = "utility")]
+    encoder: Option<String>,
+    /// Language model of the perplexity, if another than the run's
+    #[arg(long, value_name = "MODEL", requires = "utility")]
+    scorer: Option<String>,
     #[command(flatten)]
     access: AccessArguments,
     #[command(flatten)]
@@ -122,17 +134,41 @@ impl Arguments {
             cells.extend(request.judge(stored, asked, choices, first, sink.as_mut(), &access)?);
         }
         sink.map_or(Ok(()), Writer::finish)?;
+        let measured = self.measured(&runs, &access)?;
         if is_kept {
-            finish::write_cells(&out, &cells)?;
+            finish::write_results(&out, &cells, &measured)?;
         }
         warn(&cells);
-        print(&output::cells(self.format, &out, cells)?)?;
+        print(&output::cells(self.format, &out, cells, measured)?)?;
         let place = out.display();
         match is_kept {
             true => say(format_args!("written to {place}")),
             false => say(format_args!("not written: {place} is read-only")),
         }
         Ok(Outcome::Done)
+    }
+}
+
+impl Arguments {
+    /// The utilities asked for, or those that the runs have.
+    fn measured(
+        &self,
+        runs: &[(FinishedRun, Vec<Asked>)],
+        access: &Access,
+    ) -> Result<Vec<UtilityCell>> {
+        let asked = utilities::Asked {
+            utilities: self.utility.clone(),
+            encoder: self.encoder.clone(),
+            scorer: self.scorer.clone(),
+        };
+        let mut measured = Vec::new();
+        for (stored, _) in runs {
+            measured.extend(match self.utility.is_empty() {
+                true => utilities::stored(&stored.directory),
+                false => utilities::measure(stored, &asked, access)?,
+            });
+        }
+        Ok(measured)
     }
 }
 

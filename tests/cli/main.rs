@@ -19,3 +19,4 @@ mod recorded;
 mod rows;
 mod sandbox;
 mod then;
+mod utilities;

@@ -62,7 +62,7 @@ use crate::dp_prompt::dp_prompt::{CLIP_HIGH, CLIP_LOW, EXTRA, FLAN_T5_BASE, GRID
 use crate::entry::{Context, Entry, Preset, Rewriter};
 use crate::registry::{joined, size};
 use crate::text::answer::{sentence, unquoted};
-use crate::{controls, dp_bart, dp_mlm, dp_prompt, privrewrite, safedp, tokens};
+use crate::{adept, controls, dp_bart, dp_mlm, dp_prompt, privrewrite, safedp, tokens};
 
 pub const ENTRY: Entry = Entry {
     name: "dp-gtr",
@@ -83,6 +83,7 @@ const FAMILIES: &[&[&Entry]] = &[
     dp_prompt::ENTRIES,
     dp_mlm::ENTRIES,
     dp_bart::ENTRIES,
+    adept::ENTRIES,
     privrewrite::ENTRIES,
     safedp::ENTRIES,
     tokens::ENTRIES,
