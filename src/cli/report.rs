@@ -14,6 +14,7 @@ use super::output::{self, Format, print, say, warn};
 use teda::audit::choices::{Attacks, EstimatorChoice};
 use teda::audit::counting;
 use teda::models::Access;
+use teda::report::agreement;
 use teda::report::finish;
 use teda::report::finished_run::{self, FinishedRun};
 use teda::report::rejudge::{Asked, Request};
@@ -38,6 +39,9 @@ pub struct Arguments {
     /// judge now (see `teda list attacks`); auto for those that an audit has by default
     #[arg(long, value_name = "NAME,…")]
     attack: Option<String>,
+    /// Shows in how many trials two attacks of a run disagree, with examples, instead of its cells
+    #[arg(long, conflicts_with_all = ["attack", "alpha", "delta", "estimator", "utility", "out"])]
+    agreement: bool,
     /// Language model that the attack `llm` judges with, if another than the run's
     #[arg(long, value_name = "MODEL", requires = "attack")]
     judge: Option<String>,
@@ -70,7 +74,33 @@ impl Arguments {
         pool.install(|| self.run_here())
     }
 
+    /// How the attacks of the runs agree, on standard output.
+    fn show_agreement(&self) -> Result<Outcome> {
+        let mut agreements = Vec::new();
+        for run in &self.runs {
+            let stored = finished_run::open(run)?;
+            agreements.extend(agreement::agreements(&stored, self.access.limits())?);
+        }
+        print(&match self.format {
+            Format::Table => agreement::render(&agreements),
+            Format::Json => {
+                let document =
+                    serde_json::json!({"schema": "teda.agreement/1", "agreements": agreements});
+                format!("{document}\n")
+            }
+            Format::Csv => {
+                return Err(Error::usage(
+                    "agreement has no CSV: its examples are texts; take --format json",
+                ));
+            }
+        })?;
+        Ok(Outcome::Done)
+    }
+
     fn run_here(&self) -> Result<Outcome> {
+        if self.agreement {
+            return self.show_agreement();
+        }
         let other = self.alpha.is_some()
             || self.delta.is_some()
             || self.estimator.is_some()

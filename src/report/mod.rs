@@ -1,5 +1,6 @@
 //! From counted trials to verdicts, sentences, tables and curves, using only stored data.
 
+pub mod agreement;
 pub mod columns;
 mod curves;
 pub mod explanation;
