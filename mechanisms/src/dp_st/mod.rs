@@ -1,0 +1,11 @@
+//! DP-ST: the triples of a text, replaced by public ones.
+
+mod corpus;
+mod near_duplicates;
+mod triples;
+
+pub use triples::{Triple, triples};
+
+crate::registry::mechanisms! {
+    dp_st,
+}
