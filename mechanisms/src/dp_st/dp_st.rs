@@ -25,7 +25,8 @@
 //! For any text there are n = `triple_count` draws, whose support is public. u lies in [0, 1] whatever the text is, so
 //! that between two texts it moves by Δ = 1 at most, and a draw at ε′ costs ε′: e^{ε′(u − u′)/2} bounds the ratio of two
 //! weights by e^{ε′/2}, and that of two normalisers, too. With `private` a draw costs sε/n + (1 − s)ε/n, by
-//! composition; n draws cost ε. The text is made of what was drawn, and of nothing else: post-processing.
+//! composition; n draws cost ε. The text is made of what was drawn, and of nothing else: post-processing. What double precision
+//! leaves of this: "Numerical ends" in [`TokenExponential`](crate::tokens::token_exponential).
 //!
 //! # Source
 //! DP-ST: Meisenbacher, Chevli & Matthes, *Leveraging Semantic Triples for Private Document Generation with Local
@@ -42,7 +43,7 @@
 //! perplexity under GPT-2), by exact Jaccard similarity (the code estimates it). A command has the subject "you"; OpenIE
 //! finds no triple in it. The text is cut by words (the code: by tokens). The
 //! code draws at the model's own temperature, and hands it subject and object in each other's place; here they are in
-//! their own. A chat is written as one prompt.
+//! their own. A chat is written as one prompt. Paths to other public triples cannot be given.
 //!
 //! # Likelihood
 //! Exact, if the template writes and nothing is cut (`output_length=fixed`): no two public triples write the same
@@ -52,17 +53,16 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use teda_core::{
-    Answer, Basis, Encoder, Guarantee, Likelihood, Mechanism, Neighbours, Parameter, Prompt, Query,
+    Answer, Basis, Encoder, Guarantee, Likelihood, Mechanism, Neighbours, Parameter, Query,
     Release, Result, Settings, Stream, Unit, ln_softmax_over,
 };
 
 use super::corpus::{Corpus, public};
 use super::near_duplicates::merged;
 use super::triples::{Triple, triples};
+use super::writing::{Drawn, Writing, template};
 use crate::by_text::ByText;
 use crate::entry::{Context, Entry, Preset, Rewriter};
-use crate::text::answer::sentence;
-use crate::text::writer::{Request, Writer};
 
 pub const ENTRY: Entry = Entry {
     name: "dp-st",
@@ -137,11 +137,6 @@ const PRESETS: &[Preset] = &[(
 /// Δ: u lies in [0, 1] for every text.
 const SENSITIVITY: f64 = 1.0;
 
-/// The published request, its chat written as one prompt.
-const PROMPT: &str = include_str!("prompt.txt");
-/// What the examples in the prompt have before an answer.
-const ANSWER: &str = "Output text:";
-
 /// What a triple is drawn from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum From {
@@ -178,10 +173,7 @@ impl Slot {
 struct DpSt {
     corpus: Corpus,
     encoder: Arc<dyn Encoder>,
-    /// The language model that writes; `None` for the template.
-    writer: Option<Writer>,
-    prompt: Prompt,
-    sentence_tokens: usize,
+    writing: Writing,
     epsilon: f64,
     cuts: bool,
     /// n, if it is fixed.
@@ -201,22 +193,12 @@ impl DpSt {
         epsilon: f64,
         settings: &Settings,
     ) -> Result<Self> {
-        let follows = context
-            .language_model
-            .as_ref()
-            .map(|model| model.follows_instructions());
-        // A server is asked for a completion, and may be anything; a model here says what it is.
-        let writer = match (follows, &context.sampler) {
-            (Some(false), _) | (None, None) => None,
-            _ => Some(Writer::of(context, ENTRY.name)?),
-        };
+        let sentence_tokens = settings.get("sentence_tokens") as usize;
         let fixed = settings.chosen("triples") == "fixed";
         Ok(Self {
             corpus: Corpus::new(clusters, &*context.encoder)?,
             encoder: context.encoder.clone(),
-            writer,
-            prompt: Prompt::new(PROMPT.trim_end()),
-            sentence_tokens: settings.get("sentence_tokens") as usize,
+            writing: Writing::of(context, ENTRY.name, sentence_tokens)?,
             epsilon,
             cuts: settings.chosen("output_length") == "as-original",
             count: fixed.then(|| settings.get("triple_count") as usize),
@@ -343,55 +325,10 @@ impl DpSt {
             + ln_softmax_over(&slot.utilities[places], &[own], weight)
     }
 
-    /// The text that the template writes.
-    fn template(&self, drawn: &[usize]) -> String {
-        let sentences = drawn
-            .iter()
-            .map(|place| self.corpus.triples[*place].sentence());
-        sentences.collect::<Vec<_>>().join(" ")
-    }
-
-    /// What the language model is shown of the triples.
-    fn listed(&self, drawn: &[usize]) -> String {
-        let entry = |place: &usize| {
-            let Triple {
-                subject,
-                relation,
-                object,
-            } = &self.corpus.triples[*place];
-            format!("{{'object': '{object}', 'property': '{relation}', 'subject': '{subject}'}}")
-        };
-        format!(
-            "[{}]",
-            drawn.iter().map(entry).collect::<Vec<_>>().join(", ")
-        )
-    }
-
-    /// Texts written of the triples that were drawn for each query.
-    fn write(
-        &self,
-        batch: &[Query<'_>],
-        drawn: &[(usize, Vec<usize>)],
-    ) -> Result<Vec<Answer<String>>> {
-        let Some(writer) = &self.writer else {
-            return Ok(drawn
-                .iter()
-                .map(|(_, drawn)| Ok(self.template(drawn)))
-                .collect());
-        };
-        let requests: Vec<Request> = drawn
-            .iter()
-            .map(|(row, drawn)| Request {
-                row: *row,
-                text: self.listed(drawn),
-                banned: Vec::new(),
-                seed: batch[*row].seed.named("answer"),
-            })
-            .collect();
-        let answers = writer.write(&self.prompt, &requests, self.sentence_tokens)?;
-        let text =
-            |answer: String| sentence(answer.trim_start().trim_start_matches(ANSWER)).to_owned();
-        Ok(answers.into_iter().map(|answer| answer.map(text)).collect())
+    /// The triples in these places.
+    fn triples(&self, places: &[usize]) -> Vec<&Triple> {
+        let triples = &self.corpus.triples;
+        places.iter().map(|place| &triples[*place]).collect()
     }
 
     /// What is released of a text of which nothing is drawn.
@@ -429,7 +366,7 @@ impl Mechanism for DpSt {
     }
 
     fn likelihood(&self) -> Option<&dyn Likelihood> {
-        (self.writer.is_none() && !self.cuts).then_some(self)
+        (matches!(self.writing, Writing::Template) && !self.cuts).then_some(self)
     }
 
     fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {
@@ -439,18 +376,23 @@ impl Mechanism for DpSt {
             .iter()
             .map(|query| Release::of(self.undrawn(query.text)))
             .collect();
-        let drawn: Vec<(usize, Vec<usize>)> = batch
+        let is_drawn = |row: &usize| !prepared[batch[*row].text].is_empty();
+        let rows: Vec<usize> = (0..batch.len()).filter(is_drawn).collect();
+        let drawn: Vec<Drawn<'_>> = rows
             .iter()
-            .enumerate()
-            .filter(|(_, query)| !prepared[query.text].is_empty())
-            .map(|(row, query)| {
-                let slots = &prepared[query.text];
-                let mut stream = query.seed.named("triples").stream();
+            .map(|row| {
+                let Query { text, seed } = batch[*row];
+                let slots = &prepared[text];
+                let mut stream = seed.named("triples").stream();
                 let draw = |slot| self.draw(slot, slots.len(), &mut stream);
-                (row, slots.iter().map(draw).collect())
+                let places: Vec<usize> = slots.iter().map(draw).collect();
+                Drawn {
+                    triples: self.triples(&places),
+                    seed: seed.named("answer"),
+                }
             })
             .collect();
-        for ((row, _), answer) in drawn.iter().zip(self.write(batch, &drawn)?) {
+        for (row, answer) in rows.iter().zip(self.writing.write(&drawn)?) {
             releases[*row] = match answer {
                 Ok(text) if self.cuts => {
                     Release::of(cut(&text, batch[*row].text.split_whitespace().count()))
@@ -482,7 +424,8 @@ impl Likelihood for DpSt {
                 .map(|sentence| self.corpus.places.get(*sentence).copied());
             match places.collect::<Option<Vec<usize>>>() {
                 Some(places)
-                    if places.len() == slots.len() && self.template(&places) == *release =>
+                    if places.len() == slots.len()
+                        && template(&self.triples(&places)) == *release =>
                 {
                     let each = slots.iter().zip(places);
                     each.map(|(slot, place)| self.ln_probability(slot, slots.len(), place))
@@ -546,7 +489,6 @@ mod tests {
 
     /// Texts with one triple, with two, and with none.
     const ONE: &str = "He opened the door.";
-    const OTHER: &str = "The doctor closed the window.";
     const TWO: &str = "He opened the door. A dog barked at the moon.";
     const NONE: &str = "Hello, hello!";
 
@@ -585,7 +527,9 @@ mod tests {
             };
             all = all.iter().flat_map(longer).collect();
         }
-        all.iter().map(|drawn| mechanism.template(drawn)).collect()
+        all.iter()
+            .map(|places| template(&mechanism.triples(places)))
+            .collect()
     }
 
     /// The probabilities of the public triples in place of `phrase` at ε′, directly from the definition.
@@ -677,16 +621,15 @@ mod tests {
     /// What each open switch shows of two texts, all others closed: a release that one of them alone can have.
     #[test]
     fn every_switch_that_is_open_leaks_without_bound() {
-        let far = closed_but(1.0, &[("cluster", "nearest")]);
-        let nearest = |text: &str| far.prepare(&[text]).unwrap()[0][0].first;
-        assert_ne!(
-            nearest(ONE),
-            nearest(OTHER),
-            "the two texts are of different clusters"
-        );
+        let nearest = |text: &str| {
+            let mechanism = closed_but(1.0, &[("cluster", "nearest")]);
+            mechanism.prepare(&[text]).unwrap()[0][0].first
+        };
+        let mut others = ["The doctor closed it.", "She left the house.", "I saw her."].into_iter();
+        let far = others.find(|text| nearest(text) != nearest(ONE)).unwrap();
         for (open, one, other) in [
             (("triples", "as-extracted"), ONE, TWO),
-            (("cluster", "nearest"), ONE, OTHER),
+            (("cluster", "nearest"), ONE, far),
             (("without_triples", "original"), ONE, NONE),
             (("without_triples", "abstain"), ONE, NONE),
         ] {
@@ -753,11 +696,6 @@ mod tests {
         };
         let mechanism = DpSt::new(&context, &clusters(), 2.0, &settings).unwrap();
         assert!(mechanism.likelihood().is_none());
-        let listed = mechanism.listed(&[0, 4]);
-        assert_eq!(
-            listed,
-            "[{'object': 'it', 'property': 'is', 'subject': 'a'}, {'object': 'it', 'property': 'is', 'subject': 'e'}]"
-        );
         // One text for each pair of triples at most: the private text itself reaches nothing.
         let made: Vec<_> = [ONE, NONE]
             .map(|text| releases(&mechanism, text, 500))

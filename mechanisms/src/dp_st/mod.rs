@@ -3,6 +3,7 @@
 mod corpus;
 mod near_duplicates;
 mod triples;
+mod writing;
 
 pub use triples::{Triple, triples};
 
