@@ -5,11 +5,13 @@
 //! external mechanism.
 
 mod adept;
+mod by_text;
 mod controls;
 mod dp_bart;
 mod dp_gtr;
 mod dp_mlm;
 mod dp_prompt;
+mod dp_st;
 mod entry;
 mod exec;
 mod ldp;
@@ -27,6 +29,7 @@ mod view;
 
 pub use dp_bart::dp_bart::noise_of as dp_bart_noise;
 pub use dp_mlm::gaps;
+pub use dp_st::{Triple, triples};
 pub use entry::{Build, Context, Entry, Kind, Preset, Rewriter};
 pub use exec::{Children, Exec, Options as ExecOptions};
 pub use memory::Memory;

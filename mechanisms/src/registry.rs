@@ -4,7 +4,7 @@ use teda_core::{Error, Result};
 
 use crate::entry::Entry;
 use crate::{
-    adept, controls, dp_bart, dp_gtr, dp_mlm, dp_prompt, ldp, privrewrite, safedp, tokens,
+    adept, controls, dp_bart, dp_gtr, dp_mlm, dp_prompt, dp_st, ldp, privrewrite, safedp, tokens,
 };
 
 /// Declares a family's mechanisms, one module each, and lists their entries in the same order.
@@ -26,6 +26,7 @@ const FAMILIES: &[&[&Entry]] = &[
     dp_mlm::ENTRIES,
     dp_bart::ENTRIES,
     adept::ENTRIES,
+    dp_st::ENTRIES,
     dp_gtr::ENTRIES,
     tokens::ENTRIES,
     controls::ENTRIES,
