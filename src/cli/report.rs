@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use teda_attacks::Choice;
 use teda_core::{Error, Result};
 use teda_results::{CellPlan, Manifest, UtilityCell, Writer, guesses};
@@ -15,6 +15,7 @@ use teda::audit::choices::{Attacks, EstimatorChoice};
 use teda::audit::counting;
 use teda::models::Access;
 use teda::report::agreement;
+use teda::report::curves::Axis;
 use teda::report::finish;
 use teda::report::finished_run::{self, FinishedRun};
 use teda::report::rejudge::{Asked, Request};
@@ -63,9 +64,30 @@ pub struct Arguments {
     /// settings, the run's own directory when left out
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// What the x axis of the curve shows
+    #[arg(long, value_name = "AXIS", value_enum, default_value = "nominal")]
+    x: X,
     /// How the result is printed
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
+}
+
+/// What the x axis of a curve can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum X {
+    /// The nominal epsilon as published, whatever it is spent on
+    Nominal,
+    /// The nominal epsilon of a text of mean length: times its tokens or triples where it is spent on these (TeDA, Figure 7)
+    Text,
+}
+
+impl From<X> for Axis {
+    fn from(x: X) -> Self {
+        match x {
+            X::Nominal => Self::Nominal,
+            X::Text => Self::PerText,
+        }
+    }
 }
 
 impl Arguments {
@@ -105,9 +127,10 @@ impl Arguments {
             || self.delta.is_some()
             || self.estimator.is_some()
             || self.attack.is_some();
+        let redrawn = other || self.x != X::Nominal;
         let out = match (&self.out, &self.runs[..]) {
             (Some(out), _) => out.clone(),
-            (None, [run]) if !other => run.clone(),
+            (None, [run]) if !redrawn => run.clone(),
             (None, _) => {
                 return Err(Error::usage(
                     "several runs, or other settings than a run's own, need --out DIR: a run's own results are not overwritten",
@@ -124,7 +147,7 @@ impl Arguments {
             estimator,
         };
         let place = |path: &Path| std::fs::canonicalize(path).ok();
-        let own = !other && matches!(&self.runs[..], [run] if place(run) == place(&out));
+        let own = !redrawn && matches!(&self.runs[..], [run] if place(run) == place(&out));
         if !own && Manifest::load(&out).is_ok() {
             return Err(Error::usage(format!(
                 "--out {}: this is a run, and its own results are not overwritten",
@@ -164,9 +187,11 @@ impl Arguments {
             cells.extend(request.judge(stored, asked, choices, first, sink.as_mut(), &access)?);
         }
         sink.map_or(Ok(()), Writer::finish)?;
+        let axis = Axis::from(self.x);
+        axis.check(&cells)?;
         let measured = self.measured(&runs, &access)?;
         if is_kept {
-            finish::write_results(&out, &cells, &measured)?;
+            finish::write_results(&out, &cells, &measured, axis)?;
         }
         warn(&cells);
         print(&output::cells(self.format, &out, cells, measured)?)?;

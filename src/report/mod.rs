@@ -2,7 +2,7 @@
 
 pub mod agreement;
 pub mod columns;
-mod curves;
+pub mod curves;
 pub mod explanation;
 pub mod finish;
 pub mod finished_run;

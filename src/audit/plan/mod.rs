@@ -185,7 +185,7 @@ struct Build<'a> {
     source: &'a Source,
     models: &'a Models,
     /// The texts' lengths in the mechanism's units: independent of ε, so counted once.
-    lengths: OnceCell<Option<Lengths>>,
+    units: OnceCell<Option<Units>>,
     /// The greatest distance between two texts of a candidate set, likewise.
     diameter: OnceCell<Option<f64>>,
 }
@@ -206,7 +206,7 @@ impl<'a> Build<'a> {
             index,
             source,
             models,
-            lengths: OnceCell::new(),
+            units: OnceCell::new(),
             diameter: OnceCell::new(),
         })
     }
@@ -253,10 +253,11 @@ impl<'a> Build<'a> {
         let is_categorical = own.categorical().is_some();
         let mechanism = self.models.followed(own);
         let lineup = Lineup::new(self.config, self.source, &*mechanism)?;
-        let count = || range_of(&*mechanism, &self.corpus.texts);
-        let lengths = *self.lengths.get_or_init(count);
+        let count = || units_of(&*mechanism, &self.corpus.texts);
+        let units = *self.units.get_or_init(count);
         let neighbours = self.config.neighbours;
         let diameter = *self.diameter.get_or_init(|| self.diameter(&*mechanism, k));
+        let lengths = units.map(|units| units.range);
         let claim = between(self.config, &*mechanism, lengths, diameter);
         // The path names what is drawn and nothing else of the grid, so that a cell's numbers do not change when
         // another cell is added. It does not name what comes after the mechanism: what that rewrites is what the
@@ -301,6 +302,7 @@ impl<'a> Build<'a> {
                 white_box: latent,
                 claim,
                 diameter: diameter.filter(|_| claim.is_some()),
+                mean_units: units.map(|units| units.mean),
                 delta: self.config.delta.unwrap_or(self.source.delta(claim)),
                 seed,
             };
@@ -398,14 +400,23 @@ fn too_long(config: &Config, series: &Series, corpus: &Corpus) -> Result<Option<
     Ok(series.mechanism.beyond_window(&texts)?.map(say))
 }
 
-/// The range of the texts' lengths in the mechanism's units, if it has any.
-fn range_of(mechanism: &dyn Mechanism, texts: &[String]) -> Option<Lengths> {
+/// The texts' lengths in the units that a mechanism spends its ε on.
+#[derive(Debug, Clone, Copy)]
+struct Units {
+    range: Lengths,
+    mean: f64,
+}
+
+/// The texts' lengths in the mechanism's units, if it has any.
+fn units_of(mechanism: &dyn Mechanism, texts: &[String]) -> Option<Units> {
     let units: Option<Vec<u64>> = texts.par_iter().map(|text| mechanism.units(text)).collect();
     let units = units?;
-    Some(Lengths {
+    let range = Lengths {
         shortest: *units.iter().min()?,
         longest: *units.iter().max()?,
-    })
+    };
+    let mean = units.iter().sum::<u64>() as f64 / units.len() as f64;
+    Some(Units { range, mean })
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use teda_results::{Cell, Document, Manifest, UtilityCell};
 
 use crate::audit::config::Config;
 use crate::models::Access;
+use crate::report::curves::Axis;
 use crate::report::{finish, finished_run};
 
 pub use measure::{Asked, measure};
@@ -31,7 +32,7 @@ pub fn complete(directory: &Path, cells: &[Cell], access: &Access) -> Result<Vec
         ..Asked::default()
     };
     let measured = measure(&finished_run::open(directory)?, &asked, access)?;
-    finish::write_results(directory, cells, &measured)?;
+    finish::write_results(directory, cells, &measured, Axis::Nominal)?;
     Ok(measured)
 }
 
