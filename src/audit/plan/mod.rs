@@ -18,6 +18,7 @@ use teda_core::estimator::{self, Needs};
 use teda_core::sampling::TransitionSampler;
 use teda_core::{
     Beyond, Error, Lengths, Likelihood, Mechanism, Neighbours, Privacy, Result, Seed, Settings,
+    Unit,
 };
 use teda_results::Row;
 
@@ -279,6 +280,8 @@ impl<'a> Build<'a> {
             true => seed.pooled(),
             false => seed,
         };
+        let unit = self.source.unit(epsilon.is_some());
+        let mean_units = units.map(|units| units.mean);
         let [releases, latents] = lineup.parted();
         let mut series = Vec::new();
         for (attacks, latent) in [(releases, false), (latents, true)] {
@@ -291,7 +294,7 @@ impl<'a> Build<'a> {
                     true => latent_of(&name),
                     false => name.clone(),
                 },
-                unit: self.source.unit(epsilon.is_some()),
+                unit,
                 mechanism: mechanism.clone(),
                 epsilon,
                 k,
@@ -302,7 +305,7 @@ impl<'a> Build<'a> {
                 white_box: latent,
                 claim,
                 diameter: diameter.filter(|_| claim.is_some()),
-                mean_units: units.map(|units| units.mean),
+                mean_units: mean_units.filter(|_| unit != Some(Unit::Text)),
                 delta: self.config.delta.unwrap_or(self.source.delta(claim)),
                 seed,
             };
@@ -466,5 +469,17 @@ mod tests {
         );
         let near = of("word-perturb").epsilons([5.0]);
         refused(near.estimator("certificate"), "only nearly");
+    }
+
+    /// em spends its ε on a text, whatever its tokens; dp-prompt spends it on each of them.
+    #[test]
+    fn units_are_counted_where_epsilon_is_spent_on_them() {
+        let mean = |name: &str| {
+            let audit = Audit::of(name).epsilons([2.0]).texts(["a b", "a b c d"]);
+            let prepared = audit.lambda(0.0).attacks(["overlap"]).prepare().unwrap();
+            prepared.plan.series[0].mean_units
+        };
+        assert_eq!(mean("em"), None);
+        assert!(mean("dp-prompt").is_some_and(|units| units > 2.0));
     }
 }
