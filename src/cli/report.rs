@@ -15,7 +15,7 @@ use teda::audit::choices::{Attacks, EstimatorChoice};
 use teda::audit::counting;
 use teda::models::Access;
 use teda::report::agreement;
-use teda::report::curves::Axis;
+use teda::report::curves::{Axis, View};
 use teda::report::finish;
 use teda::report::finished_run::{self, FinishedRun};
 use teda::report::rejudge::{Asked, Request};
@@ -67,6 +67,9 @@ pub struct Arguments {
     /// What the x axis of the curve shows
     #[arg(long, value_name = "AXIS", value_enum, default_value = "nominal")]
     x: X,
+    /// Shows the success rate that each epsilon stands for beside it on the y axis of the curve
+    #[arg(long)]
+    success: bool,
     /// How the result is printed
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
@@ -94,6 +97,14 @@ impl Arguments {
     pub fn run(self) -> Result<Outcome> {
         let pool = self.speed.pool()?;
         pool.install(|| self.run_here())
+    }
+
+    /// How the curve is drawn.
+    fn view(&self) -> View {
+        View {
+            x: self.x.into(),
+            success: self.success,
+        }
     }
 
     /// How the attacks of the runs agree, on standard output.
@@ -127,7 +138,7 @@ impl Arguments {
             || self.delta.is_some()
             || self.estimator.is_some()
             || self.attack.is_some();
-        let redrawn = other || self.x != X::Nominal;
+        let redrawn = other || self.view() != View::default();
         let out = match (&self.out, &self.runs[..]) {
             (Some(out), _) => out.clone(),
             (None, [run]) if !redrawn => run.clone(),
@@ -187,11 +198,11 @@ impl Arguments {
             cells.extend(request.judge(stored, asked, choices, first, sink.as_mut(), &access)?);
         }
         sink.map_or(Ok(()), Writer::finish)?;
-        let axis = Axis::from(self.x);
-        axis.check(&cells)?;
+        let view = self.view();
+        view.check(&cells)?;
         let measured = self.measured(&runs, &access)?;
         if is_kept {
-            finish::write_results(&out, &cells, &measured, axis)?;
+            finish::write_results(&out, &cells, &measured, view)?;
         }
         warn(&cells);
         print(&output::cells(self.format, &out, cells, measured)?)?;

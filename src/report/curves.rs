@@ -52,12 +52,39 @@ impl Axis {
     }
 }
 
+/// How a picture is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct View {
+    /// What its x axis shows.
+    pub x: Axis,
+    /// Whether its y axis shows the success rate that each ε stands for, too.
+    pub success: bool,
+}
+
+impl View {
+    /// Refuses cells that cannot be drawn so.
+    ///
+    /// # Errors
+    /// Usage, for those of [`Axis::check`], and for success rates among different numbers of candidates.
+    pub fn check(self, cells: &[Cell]) -> Result<()> {
+        self.x.check(cells)?;
+        let differs = cells.iter().find(|cell| cell.k != cells[0].k);
+        match differs.filter(|_| self.success) {
+            Some(other) => Err(Error::usage(format!(
+                "an axis of success rates is for one number of candidates, and these are k = {} and {}: draw them apart",
+                cells[0].k, other.k
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Draws all cells into `curve.svg` and `curve.png` in `directory`: one line for each mechanism, data set,
 /// attack, neighbours, k and λ.
 ///
 /// # Errors
 /// Failed, if a file cannot be written.
-pub fn write(directory: &Path, cells: &[Cell], axis: Axis) -> Result<()> {
+pub fn write(directory: &Path, cells: &[Cell], view: View) -> Result<()> {
     let Some(first) = cells.first() else {
         return Ok(());
     };
@@ -71,7 +98,7 @@ pub fn write(directory: &Path, cells: &[Cell], axis: Axis) -> Result<()> {
     let drawable = |cell: &&Cell| cell.empirical_epsilon.is_finite();
     for cell in cells.iter().filter(drawable) {
         let key: Vec<String> = ASPECTS.iter().map(|aspect| aspect(cell)).collect();
-        let point = point(cell, axis)?;
+        let point = point(cell, view.x)?;
         match series.iter_mut().find(|(other, _)| *other == key) {
             Some((_, series)) => series.points.push(point),
             None => series.push((
@@ -87,7 +114,7 @@ pub fn write(directory: &Path, cells: &[Cell], axis: Axis) -> Result<()> {
     let series: Vec<Series> = series.into_iter().map(|(_, series)| series).collect();
     draw(
         &series,
-        &options(cells, axis),
+        &options(cells, view),
         &directory.join("curve.svg"),
         &directory.join("curve.png"),
     )
@@ -183,7 +210,7 @@ fn said(cell: &Cell) -> impl Iterator<Item = String> {
 const SIGNS: usize = 3;
 
 /// Title, subtitle and units: what all cells share is stated once.
-fn options(cells: &[Cell], axis: Axis) -> Options {
+fn options(cells: &[Cell], view: View) -> Options {
     let first = &cells[0];
     let common = |aspect: fn(&Cell) -> String| {
         let value = aspect(first);
@@ -226,11 +253,12 @@ fn options(cells: &[Cell], axis: Axis) -> Options {
         findings: telling.iter().flat_map(said).collect(),
         title,
         subtitle: subtitle.join(" · "),
-        unit: match axis {
+        unit: match view.x {
             Axis::Nominal => units.join(" or "),
             Axis::PerText => "text of mean length".to_owned(),
         },
         confidence: 1.0 - first.alpha,
+        success: view.success.then_some(first.k),
     }
 }
 
@@ -252,7 +280,7 @@ mod tests {
 
     fn picture(cells: &[Cell]) -> String {
         let directory = tempfile::tempdir().unwrap();
-        write(directory.path(), cells, Axis::Nominal).unwrap();
+        write(directory.path(), cells, View::default()).unwrap();
         std::fs::read_to_string(directory.path().join("curve.svg")).unwrap()
     }
 
@@ -297,7 +325,18 @@ mod tests {
         let cells = [text.clone(), unknown];
         assert!(Axis::PerText.check(&cells).is_err() && Axis::Nominal.check(&cells).is_ok());
         assert!(Axis::PerText.check(&[text.clone(), token.clone()]).is_ok());
-        let options = options(&[text, token], Axis::PerText);
+        let view = View {
+            x: Axis::PerText,
+            success: true,
+        };
+        let options = options(&[text.clone(), token], view);
         assert_eq!(options.unit, "text of mean length");
+        assert_eq!(options.success, Some(2));
+        let four = Cell {
+            k: 4,
+            ..text.clone()
+        };
+        assert!(view.check(&[text.clone(), four.clone()]).is_err());
+        assert!(View::default().check(&[text, four]).is_ok());
     }
 }

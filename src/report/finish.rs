@@ -11,7 +11,7 @@ use teda_results::{
 use crate::audit::attacks_on_rows::{self, Put};
 use crate::audit::counting::{self, Count, Counted};
 use crate::audit::run::{InMemory, Made, Trials};
-use crate::report::curves::{self, Axis};
+use crate::report::curves::{self, View};
 use crate::report::frontier;
 use crate::report::judge::judge;
 use crate::report::witness::Texts;
@@ -56,7 +56,7 @@ pub fn write(made: Made) -> Result<(PathBuf, Vec<Cell>)> {
     };
     let counted = with_plans(&manifest.cells, counted, is_part);
     let cells = judge(&counted, Texts::Stored(directory, &manifest))?;
-    write_results(directory, &cells, &[], Axis::Nominal)?;
+    write_results(directory, &cells, &[], View::default())?;
     if !keeps_rows {
         manifest.cells_sha256 = Some(Document::cells_sha256(&directory.join(RESULT))?);
     }
@@ -185,13 +185,13 @@ pub fn write_results(
     directory: &Path,
     cells: &[Cell],
     utilities: &[UtilityCell],
-    axis: Axis,
+    view: View,
 ) -> Result<()> {
     let shown = Some(directory.display().to_string());
     let document = Document::new(shown, cells.to_vec()).with_utilities(utilities.to_vec());
     document.write(&directory.join(RESULT))?;
     cells_csv::write(&directory.join(CELLS), cells)?;
-    curves::write(directory, cells, axis)?;
+    curves::write(directory, cells, view)?;
     if !utilities.is_empty() {
         utility::write(&directory.join(UTILITIES), utilities)?;
         frontier::draw(directory, cells, utilities)?;

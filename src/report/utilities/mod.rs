@@ -10,7 +10,7 @@ use teda_results::{Cell, Document, Manifest, UtilityCell};
 
 use crate::audit::config::Config;
 use crate::models::Access;
-use crate::report::curves::Axis;
+use crate::report::curves::View;
 use crate::report::{finish, finished_run};
 
 pub use measure::{Asked, measure};
@@ -32,7 +32,7 @@ pub fn complete(directory: &Path, cells: &[Cell], access: &Access) -> Result<Vec
         ..Asked::default()
     };
     let measured = measure(&finished_run::open(directory)?, &asked, access)?;
-    finish::write_results(directory, cells, &measured, Axis::Nominal)?;
+    finish::write_results(directory, cells, &measured, View::default())?;
     Ok(measured)
 }
 
