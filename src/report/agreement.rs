@@ -301,7 +301,7 @@ mod tests {
     fn trials_are_counted_as_both_attacks_count_them() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("run");
-        let audit = Audit::of("em").dataset("snips").epsilons([12.0]);
+        let audit = Audit::of("em").dataset("snips").epsilons([40.0]);
         let audit = audit.trials(900).attacks(["overlap", "random", "learned"]);
         audit.out(&out).run().unwrap();
         let stored = finished_run::open(&out).unwrap();
