@@ -18,4 +18,5 @@ mod outside;
 mod recorded;
 mod rows;
 mod sandbox;
+mod tasks;
 mod then;
