@@ -1,5 +1,5 @@
-//! What holds of every task: nothing depends on threads, a mechanism that changes nothing changes no score, and one that
-//! hides everything leaves the majority class.
+//! What holds of every task: nothing depends on threads, a mechanism that changes nothing changes no score, and one
+//! that hides everything leaves the majority class.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,7 +10,8 @@ use teda::audit::run::Control;
 use teda::audit::source::Source;
 use teda::models::Access;
 use teda::task::{Document, Line, Mode, Prepared, Task, table};
-use teda::{Guarantee, Mechanism, Query, Release, Result};
+use teda::{Guarantee, Limits, Mechanism, Query, Release, Result};
+use teda_core::Seed;
 use teda_datasets::Request;
 
 fn task(mechanisms: &[&str], epsilons: Option<Vec<f64>>, limit: usize) -> Task {
@@ -85,6 +86,33 @@ fn what_changes_nothing_changes_no_score_and_what_hides_everything_leaves_the_ma
         "{found}"
     );
     assert!(found <= shares.fold(0.0, f64::max));
+}
+
+#[test]
+fn a_label_that_is_noise_gives_the_majority_class() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("noise.csv");
+    let request = Request {
+        source: "snips".to_owned(),
+        ..Request::default()
+    };
+    let texts = teda_datasets::load(&request, Limits::default(), &mut std::io::empty()).unwrap();
+    // Two in three are 'a', whatever the text.
+    let mut stream = Seed::root(5).stream();
+    let mut label = || if stream.below(3) < 2 { "a" } else { "b" };
+    let rows = texts.texts.iter().take(3_000);
+    let rows: String = rows
+        .map(|text| format!("\"{text}\",{}\n", label()))
+        .collect();
+    std::fs::write(&file, "text,label\n".to_owned() + &rows).unwrap();
+    let mut task = task(&[], None, 3_000);
+    task.config.datasets[0].source = file.display().to_string();
+    let document = run(task, 64);
+    let clean = without(&document, Mode::Clean).accuracy.mean;
+    let majority = without(&document, Mode::Majority).accuracy.mean;
+    // Three standard errors of a share of the texts tested on.
+    let chance = 3.0 * (2.0 / 9.0 / document.data.test as f64).sqrt();
+    assert!((clean - majority).abs() < chance, "{clean}, not {majority}");
 }
 
 #[test]

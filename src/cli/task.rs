@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use teda::audit::epsilons::Epsilons;
-use teda::audit::source::{EXEC, Source};
 use teda::task::{Document, Prepared, Task, table};
 use teda_core::{Error, Result};
 use teda_datasets::Request;
 use teda_results::RunDir;
 
 use super::Outcome;
-use super::flags::{ModelArguments, PaceArguments};
+use super::flags::{ModelArguments, PaceArguments, mechanisms};
 use super::output::{Format, print, say};
 use super::progress::Terminal;
 
 /// Trains a classifier of a label on clean and on privatised texts, and tests it on both.
 ///
-/// Trained on privatised texts and tested on clean ones, it shows what the texts are still good for (utility). The label as
-/// a private attribute: a static attacker is trained on clean texts, an adaptive one on privatised texts, and both infer
-/// the label of privatised texts that neither was trained on. Beside them stand the clean line and the majority class.
+/// Trained on privatised texts and tested on clean ones, it shows what the texts are still good for (utility). The
+/// label as a private attribute: a static attacker is trained on clean texts, an adaptive one on privatised texts, and
+/// both infer the label of privatised texts that neither was trained on. Beside them stand the clean line and the
+/// majority class.
 ///
 /// The classifier is logistic regression on words, runs of characters and sentence vectors; a held-out part of the
 /// training texts chooses its penalty.
@@ -32,7 +32,8 @@ use super::progress::Terminal;
   teda task --dataset novels --mech word-perturb --epsilon 30 --limit 2000 --out authors
   teda task --dataset reviews.csv:body --label gender --mech dp-prompt --epsilon 100 --llm flan-t5-base")]
 pub struct Arguments {
-    /// Mechanisms (see `teda list mechanisms`), or exec:COMMAND; repeatable. The clean line alone when left out
+    /// Mechanisms (see `teda list mechanisms`), `all`, or exec:COMMAND; repeatable. The clean line alone when
+    /// left out
     #[arg(long, value_name = "NAME,…")]
     mech: Vec<String>,
     /// Nominal epsilons; `teda` is a grid. Each mechanism's own when left out
@@ -144,17 +145,11 @@ impl Arguments {
             min_words: data.min_words,
             max_words: data.max_words,
         };
-        // A command may contain commas.
-        let (commands, names): (Vec<&String>, _) =
-            self.mech.iter().partition(|name| name.starts_with(EXEC));
-        let names = names.into_iter().flat_map(|names| names.split(','));
-        let mechanisms = names
-            .chain(commands.into_iter().map(String::as_str))
-            .map(Source::parse)
-            .collect::<Result<_>>()?;
         let epsilons = self.epsilon.as_deref().map(Epsilons::joined);
         Ok(Task {
-            config: self.model.config(mechanisms, epsilons, vec![request]),
+            config: self
+                .model
+                .config(mechanisms(&self.mech)?, epsilons, vec![request]),
             label: data.label.clone(),
             seeds: self.seeds,
         })

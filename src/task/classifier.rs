@@ -2,9 +2,9 @@
 //!
 //! # The strength of the penalty
 //! Every tenth training text is held out, and models are fitted to the others under ever smaller [`PENALTIES`]; the one
-//! under which the classes of the texts held out are likeliest is taken, and the model is fitted to all training texts under
-//! it. The search ends where two penalties in succession were worse than the best. Where there are less than [`FEW`] training
-//! texts, the penalty is [`USUAL`]. Test texts have no part in it. Nothing is random.
+//! under which the classes of the texts held out are likeliest is taken, and the model is fitted to all training texts
+//! under it. The search ends where two penalties in succession were worse than the best. Where there are less than
+//! [`FEW`] training texts, the penalty is [`USUAL`]. Test texts have no part in it. Nothing is random.
 
 use teda_core::{Encoder, Result};
 

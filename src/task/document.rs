@@ -3,6 +3,7 @@
 use serde::Serialize;
 use teda_core::{Error, Result, Unit, plain};
 use teda_results::ModelRecord;
+use teda_server::Usage;
 
 use super::score::Spread;
 
@@ -113,6 +114,8 @@ pub struct Document {
     pub models: Vec<ModelRecord>,
     /// Whether the same command gives the same numbers again; not with models on servers.
     pub reproducible: bool,
+    /// What was spent on each server.
+    pub servers: Vec<(String, Usage)>,
     /// The scores: the majority class, the clean line, then three of each mechanism at each ε.
     pub results: Vec<Line>,
 }
@@ -181,5 +184,18 @@ fn name(text: &str) -> String {
     match text.contains([',', '"']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_fields_that_no_spreadsheet_runs() {
+        assert_eq!(name("exec:a,b \"c\""), "\"exec:a,b \"\"c\"\"\"");
+        assert_eq!(name("=1+1"), "'=1+1");
+        assert_eq!(name("a\u{1b}[2J\n"), r"a\u{1b}[2J\n");
+        assert_eq!(name("novels.csv:body"), "novels.csv:body");
     }
 }

@@ -1,9 +1,9 @@
 //! What the classifier sees of a text, as one row of numbers.
 //!
 //! # Definition
-//! Four parts: the words and the runs of characters of the text ([`super::grams`]), its sentence vector, and a 1 for the
-//! intercept. Each of the first three has norm 1, or is 0 where a text has nothing of it. An empty text is not shown to
-//! the encoder: its vector is 0.
+//! Four parts: the words and the runs of characters of the text ([`super::grams`]), its sentence vector, and a 1 for
+//! the intercept. Each of the first three has norm 1, or is 0 where a text has nothing of it. An empty text is not
+//! shown to the encoder: its vector is 0.
 
 use ndarray::Array2;
 use rayon::prelude::*;

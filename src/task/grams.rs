@@ -1,13 +1,13 @@
 //! Weighted counts of the words and of the runs of characters in a text.
 //!
 //! # Definition
-//! Words are what [`teda_attacks::text::words`] finds, in lower case, alone and in neighbouring pairs. Runs are of 3 to 5
-//! characters, with case and punctuation, of the text with one space for every stretch of white space and one at both
+//! Words are what [`teda_attacks::text::words`] finds, in lower case, alone and in neighbouring pairs. Runs are of 3 to
+//! 5 characters, with case and punctuation, of the text with one space for every stretch of white space and one at both
 //! ends. An empty text has one word of its own, so that a release that failed can be told from others.
 //!
-//! A gram that occurs t times in a text has the weight (1 + ln t) · (1 + ln((1 + n) / (1 + d))), where d of the n training
-//! texts have it (the logarithmic tf and smooth idf of scikit-learn). The weights of a text are divided by their
-//! Euclidean norm. Grams that only one training text has are left out, as are all but the [`MOST`] most frequent.
+//! A gram that occurs t times in a text has the weight (1 + ln t) · (1 + ln((1 + n) / (1 + d))), where d of the n
+//! training texts have it (the logarithmic tf and smooth idf of scikit-learn). The weights of a text are divided by
+//! their Euclidean norm. Grams that only one training text has are left out, as are all but the [`MOST`] most frequent.
 //! A gram is known by a hash of 64 bits.
 
 use rayon::prelude::*;

@@ -151,7 +151,7 @@ mod tests {
     fn the_bottom_of_an_uneven_bowl_is_found() {
         let end = End {
             flat: 1e-8,
-            steps: 500,
+            steps: 2_000,
         };
         let found = minimise(vec![0.0; 30], end, bowl);
         for (i, x) in found.iter().enumerate() {

@@ -2,8 +2,8 @@
 //! from them.
 //!
 //! # Definition
-//! All training texts and all test texts are rewritten, each by itself, with coins of its own. A classifier of the label is
-//! trained on clean and on privatised training texts, and tested on clean and on privatised test texts:
+//! All training texts and all test texts are rewritten, each by itself, with coins of its own. A classifier of the
+//! label is trained on clean and on privatised training texts, and tested on clean and on privatised test texts:
 //!
 //! | mode | trained on | tested on | says |
 //! |---|---|---|---|
@@ -13,9 +13,9 @@
 //! | static | clean | privatised | what an attacker infers who does not know the mechanism |
 //! | adaptive | privatised | privatised | what one infers who can run it on texts of known label |
 //!
-//! The label is the task for utility, and the private attribute for the attackers. Utility and the adaptive attacker are
-//! one model; the static attacker is that of the clean line. A release that failed is an empty text, to train and to
-//! test on, and is counted.
+//! The label is the task for utility, and the private attribute for the attackers. Utility and the adaptive attacker
+//! are one model; the static attacker is that of the clean line. A release that failed is an empty text, to train and
+//! to test on, and is counted.
 //!
 //! # Source
 //! Utility and attribute inference: TeDA (arXiv 2603.22968), Figure 4. Static and adaptive attackers: Mattern et al.

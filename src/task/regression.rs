@@ -6,8 +6,8 @@
 //! which is 1 in every row. λ is scikit-learn's 1/C. Every class has weights of its own, also where there are two.
 //!
 //! # How it is solved
-//! By L-BFGS with the exact gradient ([`super::lbfgs`]). Sums over examples run in their order, so the result is the same
-//! for any number of threads.
+//! By L-BFGS with the exact gradient ([`super::lbfgs`]). Sums over examples run in their order, so the result is the
+//! same for any number of threads.
 //!
 //! # Source
 //! Hastie, Tibshirani, Friedman, *The Elements of Statistical Learning* (2009), 4.4; scikit-learn,

@@ -24,8 +24,8 @@ const CLASSIFIER: &str = "logistic-regression";
 /// What is to be computed.
 #[derive(Debug, Clone)]
 pub struct Task {
-    /// Mechanisms, with their ε and parameters; models; the root of all coins; and, as the first data set, the texts. What
-    /// only audits use (attacks, k, trials, …) is ignored. Without a mechanism the clean line is computed alone.
+    /// Mechanisms, with their ε and parameters; models; the root of all coins; and, as the first data set, the texts.
+    /// What only audits use (attacks, k, trials, …) is ignored. Without a mechanism the clean line is computed alone.
     pub config: Config,
     /// The column of the labels.
     pub label: String,
@@ -160,21 +160,33 @@ impl Prepared {
         if texts > 0 {
             control.progress.begin(texts as u64 * u64::from(seeds), 0);
         }
+        let results = self.results(&train, &test, control, keep);
+        control.progress.end();
+        Ok(results?.map(|results| self.document(results)))
+    }
+
+    /// The lines of the table; `None` after an interrupt.
+    fn results(
+        &self,
+        train: &Part<'_>,
+        test: &Part<'_>,
+        control: &Control<'_>,
+        keep: Keep<'_>,
+    ) -> Result<Option<Vec<Line>>> {
         let clean = self.trained(&train.texts, &train.classes)?;
         let mut results = vec![
-            self.majority(&train, &test),
+            self.majority(train, test),
             Line {
                 penalties: vec![clean.penalty()],
-                ..line(Mode::Clean, vec![self.score(&clean, &test.texts, &test)?])
+                ..line(Mode::Clean, vec![self.score(&clean, &test.texts, test)?])
             },
         ];
         for cell in &self.cells {
             control.progress.describe(cell.describe());
             let mut made = Vec::new();
-            for number in 0..seeds {
-                let repetition = self.repeat(cell, number, &clean, [&train, &test], control)?;
+            for number in 0..self.task.seeds {
+                let repetition = self.repeat(cell, number, &clean, [train, test], control)?;
                 let Some(repetition) = repetition else {
-                    control.progress.end();
                     return Ok(None);
                 };
                 self.hand_over(cell, number, &repetition, keep)?;
@@ -182,8 +194,7 @@ impl Prepared {
             }
             results.extend(lines(cell, &made));
         }
-        control.progress.end();
-        Ok(Some(self.document(results)))
+        Ok(Some(results))
     }
 
     fn trained(&self, texts: &[&str], classes: &[usize]) -> Result<Classifier> {
@@ -301,6 +312,7 @@ impl Prepared {
             seeds: task.seeds,
             models: self.models.records.clone(),
             reproducible: self.models.reproducible(),
+            servers: self.models.usage(),
             results,
         }
     }

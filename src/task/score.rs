@@ -2,8 +2,8 @@
 //!
 //! # Definition
 //! F1 of a class is 2 TP / (2 TP + FP + FN). Macro F1 is its mean over the classes that occur among the true or the
-//! predicted ones, as in scikit-learn: a class that was predicted and never true counts with 0, one that is in neither does
-//! not count.
+//! predicted ones, as in scikit-learn: a class that was predicted and never true counts with 0, one that is in neither
+//! does not count.
 
 use serde::Serialize;
 
