@@ -18,6 +18,9 @@ use rayon::prelude::*;
 use super::lbfgs::{End, Slope, minimise};
 use super::sparse::Sparse;
 
+/// Examples per task at least.
+const TASK: usize = 256;
+
 /// Whether an example counts, by its index.
 pub(super) type Used = fn(usize) -> bool;
 
@@ -71,6 +74,7 @@ impl Examples {
         less.par_chunks_mut(self.k)
             .zip(&self.classes)
             .enumerate()
+            .with_min_len(TASK)
             .for_each(|(example, (row, class))| {
                 if used(example) {
                     row.iter_mut().for_each(|x| *x = x.exp());
@@ -92,7 +96,8 @@ impl Examples {
 /// ln P of every class for every row, `[rows × k]`.
 pub(super) fn log_probabilities(rows: &Sparse, weights: &[f64], k: usize) -> Vec<f64> {
     let mut scores = rows.times(weights, k);
-    scores.par_chunks_mut(k).for_each(|row| {
+    let rows = scores.par_chunks_mut(k).with_min_len(TASK);
+    rows.for_each(|row| {
         let highest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let sum: f64 = row.iter().map(|x| (x - highest).exp()).sum();
         let whole = highest + sum.ln();
@@ -147,12 +152,20 @@ mod tests {
         true
     }
 
+    /// Fits small examples on one thread: to hand each step to others would take most of the time.
+    fn fit(examples: &Examples, used: Used, penalty: f64) -> Vec<f64> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        let start = vec![0.0; examples.width()];
+        pool.unwrap()
+            .install(|| examples.fit(used, penalty, start, EXACT))
+    }
+
     #[test]
     fn the_optimum_is_that_of_scikit_learn() {
         for known in references() {
             let rows = sparse(&known.rows);
             let examples = Examples::new(rows.clone(), known.labels, known.classes);
-            let found = examples.fit(all, known.penalty, vec![0.0; examples.width()], EXACT);
+            let found = fit(&examples, all, known.penalty);
             let k = known.classes;
             for class in 0..k {
                 let own = known.weights[class]
@@ -179,7 +192,7 @@ mod tests {
     fn the_gradient_is_that_of_finite_differences() {
         let known = references().swap_remove(1);
         let examples = Examples::new(sparse(&known.rows), known.labels, known.classes);
-        let some: super::Used = |example| example % 3 > 0;
+        let some: Used = |example| example % 3 > 0;
         for used in [all, some] {
             let place: Vec<f64> = (0..examples.width()).map(|i| (i as f64).sin()).collect();
             let slope = examples.penalised(used, &place, 0.7);
@@ -201,16 +214,16 @@ mod tests {
     #[test]
     fn examples_that_are_not_used_change_nothing() {
         let known = references().swap_remove(0);
-        let some: super::Used = |example| example % 3 > 0;
-        let fit = |rows: &[Vec<f32>], labels: &[usize], used| {
+        let some: Used = |example| example % 3 > 0;
+        let fitted = |rows: &[Vec<f32>], labels: &[usize], used| {
             let examples = Examples::new(sparse(rows), labels.to_vec(), known.classes);
-            examples.fit(used, 1.0, vec![0.0; examples.width()], EXACT)
+            fit(&examples, used, 1.0)
         };
-        let whole = fit(&known.rows, &known.labels, some);
+        let whole = fitted(&known.rows, &known.labels, some);
         let kept: Vec<usize> = (0..known.rows.len()).filter(|i| some(*i)).collect();
         let rows: Vec<Vec<f32>> = kept.iter().map(|i| known.rows[*i].clone()).collect();
         let labels: Vec<usize> = kept.iter().map(|i| known.labels[*i]).collect();
-        for (a, b) in whole.iter().zip(fit(&rows, &labels, all)) {
+        for (a, b) in whole.iter().zip(fitted(&rows, &labels, all)) {
             assert!((a - b).abs() < 1e-7, "{a} {b}");
         }
     }
@@ -221,7 +234,7 @@ mod tests {
         let labels = known.labels.clone();
         let rows = sparse(&known.rows);
         let examples = Examples::new(rows.clone(), known.labels, known.classes);
-        let found = examples.fit(all, 1e9, vec![0.0; examples.width()], EXACT);
+        let found = fit(&examples, all, 1e9);
         let logs = log_probabilities(&rows, &found, known.classes);
         for (class, log) in logs[..known.classes].iter().enumerate() {
             let share = labels.iter().filter(|label| **label == class).count() as f64 / 60.0;
