@@ -89,6 +89,18 @@ fn what_changes_nothing_changes_no_score_and_what_hides_everything_leaves_the_ma
 }
 
 #[test]
+fn intents_and_authors_are_learned_from_clean_texts() {
+    for (source, limit, least) in [("snips", None, 0.95), ("novels", Some(6_000), 0.80)] {
+        let mut task = task(&[], None, 1);
+        task.config.datasets[0].limit = limit;
+        task.config.datasets[0].source = source.to_owned();
+        let document = run(task, 64);
+        let clean = without(&document, Mode::Clean);
+        assert!(clean.macro_f1.mean >= least, "{source}: {clean:?}");
+    }
+}
+
+#[test]
 fn a_label_that_is_noise_gives_the_majority_class() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("noise.csv");

@@ -145,6 +145,20 @@ impl Arguments {
             min_words: data.min_words,
             max_words: data.max_words,
         };
+        let model = &self.model;
+        let orphans = [
+            ("--epsilon", self.epsilon.is_some()),
+            ("--set", !model.set.is_empty()),
+            ("--preset", model.preset.is_some()),
+            ("--then", model.then.is_some()),
+        ];
+        if self.mech.is_empty()
+            && let Some((flag, _)) = orphans.into_iter().find(|(_, given)| *given)
+        {
+            return Err(Error::usage(format!(
+                "{flag} without --mech: the clean line has no mechanism to set; name one"
+            )));
+        }
         let epsilons = self.epsilon.as_deref().map(Epsilons::joined);
         Ok(Task {
             config: self

@@ -13,7 +13,9 @@ use super::lbfgs::End;
 use super::regression::{Examples, log_probabilities};
 
 /// The penalties that are tried, largest first.
-const PENALTIES: [f64; 10] = [1e4, 1e3, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03];
+const PENALTIES: [f64; 12] = [
+    1e4, 1e3, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003,
+];
 /// The penalty where there is too little to choose one by.
 const USUAL: f64 = 1.0;
 /// Training texts from which a penalty is chosen.

@@ -80,6 +80,8 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
         (&["--mech", "em", "--set", "x=1"], "parameter of em 'x'"),
         (&["--mech", "em,em"], "named twice"),
         (&["--mech", "releases:x.csv"], "recorded releases"),
+        (&["--epsilon", "1"], "--epsilon without --mech"),
+        (&["--set", "x=1"], "--set without --mech"),
         (&["--seeds", "0"], "--seeds"),
     ] {
         let output = sandbox.run(&[&["task"], arguments].concat());
