@@ -18,6 +18,7 @@ use crate::audit::run::{Control, Ended, Prepared};
 use crate::audit::source::{Claim, Source};
 use crate::audit::stopping::Until;
 use crate::models::{Access, Models};
+use crate::report::curves::View;
 use crate::report::{finish, finished_run, table};
 
 /// Trials per batch.
@@ -438,6 +439,6 @@ impl Report {
     pub fn write(&self, directory: &Path) -> Result<()> {
         std::fs::create_dir_all(directory)
             .map_err(|e| Error::failed(format!("{}: cannot create: {e}", directory.display())))?;
-        finish::write_cells(directory, &self.cells)
+        finish::write_results(directory, &self.cells, &[], View::default())
     }
 }

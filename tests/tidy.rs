@@ -58,6 +58,10 @@ fn mechanisms_attacks_and_estimators_document_themselves() {
             entries("core/src/estimator", ": Estimator = Estimator {"),
             vec!["# Definition", "# Source"],
         ),
+        (
+            entries("utilities/src", ": Entry = Entry {"),
+            vec!["# Definition", "# Source"],
+        ),
     ];
     for (files, headings) in kinds {
         assert!(!files.is_empty());
@@ -87,6 +91,7 @@ fn every_source_file_says_what_it_is_for() {
         "server",
         "plot",
         "results",
+        "utilities",
         "tests",
     ] {
         for file in sources(folder) {
@@ -136,6 +141,7 @@ fn dependencies_point_one_way() {
         "server",
         "plot",
         "results",
+        "utilities",
     ] {
         let text = manifest(folder);
         let dependencies = text.split("[dev-dependencies]").next().unwrap();
@@ -163,7 +169,7 @@ fn dependencies_point_one_way() {
 }
 
 /// The source folders of all crates.
-const CRATES: [&str; 10] = [
+const CRATES: [&str; 11] = [
     "src",
     "core/src",
     "mechanisms/src",
@@ -174,6 +180,7 @@ const CRATES: [&str; 10] = [
     "server/src",
     "plot/src",
     "results/src",
+    "utilities/src",
 ];
 
 /// A file's lines before its tests, without comments.

@@ -38,7 +38,7 @@ pub use mechanism::{Categorical, Latent, Likelihood, Mechanism, Query, Release};
 pub use model::{
     Answer, BeamSearch, Beyond, Choose, Encoder, EncoderDecoder, Followed, Generated,
     LanguageModel, LogLikelihood, MASK, MaxNewTokens, Prompt, Sampling, Scorer, Sequence,
-    TextGenerator, TokenMap, Weigh, grouped, likeliest,
+    TextGenerator, TokenEncoder, TokenMap, TokenVectors, Weigh, grouped, likeliest,
 };
 pub use parameter::{Parameter, Settings};
 pub use plain::{listed, plain, plain_lines, shown};

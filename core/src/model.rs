@@ -15,6 +15,29 @@ pub trait Encoder: Send + Sync {
 
     /// Dimension of a sentence vector.
     fn dimension(&self) -> usize;
+
+    /// Itself as one that shows the vectors of a text's tokens, if it does.
+    fn token_encoder(&self) -> Option<&dyn TokenEncoder> {
+        None
+    }
+}
+
+/// The vectors of a text's tokens.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TokenVectors {
+    /// One row a token, in the order of the text, `[tokens × dimension]`.
+    pub vectors: Array2<f32>,
+    /// Whether a token is the model's own, as `[CLS]` is.
+    pub special: Vec<bool>,
+}
+
+/// An encoder that shows what it makes of each token of a text.
+pub trait TokenEncoder: Send + Sync {
+    /// The vectors of each text's tokens in their context, as the last layer has them. Entry i depends on text i alone.
+    ///
+    /// # Errors
+    /// If the model fails.
+    fn token_vectors(&self, texts: &[&str]) -> Result<Vec<TokenVectors>>;
 }
 
 /// A public vocabulary V with an embedding of every token: what word-level mechanisms draw from.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use teda_core::{
-    Encoder, Error, LanguageModel, MaskedLanguageModel, Mechanism, Parameter, Result, Scorer,
-    Settings, TextGenerator, TokenMap, Unit,
+    Autoencoder, Encoder, Error, LanguageModel, MaskedLanguageModel, Mechanism, Parameter, Result,
+    Scorer, Settings, TextGenerator, TokenMap, Unit,
 };
 
 use crate::memory::Memory;
@@ -26,6 +26,8 @@ pub struct Context {
     pub language_model: Option<Arc<dyn LanguageModel>>,
     /// The masked language model; present if [`Entry::rewriter`] asks for one.
     pub masked_language_model: Option<Arc<dyn MaskedLanguageModel>>,
+    /// The autoencoder; present if [`Entry::rewriter`] asks for one.
+    pub autoencoder: Option<Arc<dyn Autoencoder>>,
     /// The language model whose perplexity ranks texts; present if [`Entry::rewriter`] asks for any model.
     pub scorer: Option<Arc<dyn Scorer>>,
     /// The shared memory for the tables of all mechanisms.
@@ -48,6 +50,7 @@ impl Context {
             sampler: None,
             language_model: None,
             masked_language_model: None,
+            autoencoder: None,
             scorer: None,
             memory: Memory::default(),
         }
@@ -69,6 +72,8 @@ pub enum Rewriter {
     Masked,
     /// A language model of two halves, whose vectors between them are seen.
     EncoderDecoder,
+    /// A model that makes one vector of a text, and a text of a vector.
+    Autoencoder,
     /// Any of these, depending on the parameters.
     Any,
 }
@@ -87,6 +92,9 @@ impl Rewriter {
             Self::EncoderDecoder => Some(
                 "an encoder-decoder run in this process, such as BART: the vectors between its halves are seen",
             ),
+            Self::Autoencoder => {
+                Some("an LSTM autoencoder run in this process: its latent is seen")
+            }
             Self::LanguageModel => {
                 Some("a language model run in this process: its logits are seen")
             }

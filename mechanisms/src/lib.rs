@@ -4,11 +4,14 @@
 //! mechanism's own file, next to their derivation; what families share is in `noise` and `text`. [`Exec`] runs an
 //! external mechanism.
 
+mod adept;
+mod by_text;
 mod controls;
 mod dp_bart;
 mod dp_gtr;
 mod dp_mlm;
 mod dp_prompt;
+mod dp_st;
 mod entry;
 mod exec;
 mod ldp;
@@ -24,9 +27,11 @@ mod then;
 mod tokens;
 mod view;
 
-pub use dp_bart::dp_bart::Noise as LatentNoise;
+pub use dp_bart::dp_bart::noise_of as dp_bart_noise;
 pub use dp_mlm::gaps;
+pub use dp_st::{Triple, triples};
 pub use entry::{Build, Context, Entry, Kind, Preset, Rewriter};
 pub use exec::{Children, Exec, Options as ExecOptions};
 pub use memory::Memory;
+pub use noise::additive::NOISES;
 pub use then::Then;

@@ -3,7 +3,9 @@
 use teda_core::{Error, Result};
 
 use crate::entry::Entry;
-use crate::{controls, dp_bart, dp_gtr, dp_mlm, dp_prompt, ldp, privrewrite, safedp, tokens};
+use crate::{
+    adept, controls, dp_bart, dp_gtr, dp_mlm, dp_prompt, dp_st, ldp, privrewrite, safedp, tokens,
+};
 
 /// Declares a family's mechanisms, one module each, and lists their entries in the same order.
 macro_rules! mechanisms {
@@ -23,6 +25,8 @@ const FAMILIES: &[&[&Entry]] = &[
     dp_prompt::ENTRIES,
     dp_mlm::ENTRIES,
     dp_bart::ENTRIES,
+    adept::ENTRIES,
+    dp_st::ENTRIES,
     dp_gtr::ENTRIES,
     tokens::ENTRIES,
     controls::ENTRIES,

@@ -4,7 +4,8 @@
 //! A text is read token by token: (h, c) = LSTM(e(t), (h, c)) from zeros, with token vectors e. Its latent is the last
 //! (h, c), one after the other. A text is written from a latent by a second LSTM that starts from it, with the first
 //! token `<s>`, and then always the likeliest token before: logits = E·tanh(D·h + d) + b, E being the token vectors.
-//! It ends with `</s>` or after `max_length` tokens.
+//! It ends with `</s>` or after `max_length` tokens. With `reads_backwards` a text is read from its end, `</s>`, to its
+//! first token: what is written first was then read last (Sutskever et al. 2014).
 //!
 //! An LSTM's step (Hochreiter and Schmidhuber 1997) is i, f, g, o = W·[x; h] + b, c ← σ(f)·c + σ(i)·tanh(g),
 //! h ← σ(o)·tanh(c), as PyTorch's.
@@ -36,6 +37,8 @@ struct Config {
     hidden_size: usize,
     /// Tokens that are read and written at most, `</s>` included.
     max_length: usize,
+    #[serde(default)]
+    reads_backwards: bool,
     bos_token_id: u32,
     eos_token_id: u32,
 }
@@ -146,11 +149,14 @@ impl LstmAutoencoder {
         &self.embeddings[token as usize * width..][..width]
     }
 
-    /// The tokens of a text, `</s>` at their end.
+    /// The tokens of a text and `</s>`, in the order in which they are read.
     fn tokens(&self, text: &str) -> Result<Vec<u32>> {
         let mut tokens = encode(&self.tokenizer, text, false)?;
         tokens.truncate(self.config.max_length - 1);
         tokens.push(self.config.eos_token_id);
+        if self.config.reads_backwards {
+            tokens.reverse();
+        }
         Ok(tokens)
     }
 

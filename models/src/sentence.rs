@@ -1,8 +1,8 @@
 //! Sentence encoders: a transformer, and a vector for the whole text from those of its tokens.
 
-use ndarray::Array2;
+use ndarray::{Array2, Axis};
 use rayon::prelude::*;
-use teda_core::{Encoder, Error, Result};
+use teda_core::{Encoder, Error, Result, TokenEncoder, TokenVectors};
 use tokenizers::{Tokenizer, TruncationParams};
 
 use crate::architecture;
@@ -20,6 +20,8 @@ pub struct SentenceEncoder {
     name: String,
     encoder: transformer::Encoder,
     tokenizer: Tokenizer,
+    /// The model's own tokens, which stand around every text.
+    special: Vec<u32>,
     pooling: Pooling,
 }
 
@@ -40,11 +42,12 @@ impl SentenceEncoder {
         let encoder = architecture::encoder(&checkpoint, backend)?;
         let window = checkpoint.window.unwrap_or(usize::MAX).min(encoder.longest);
         let mut tokenizer = checkpoint.tokenizer;
-        let special = encode(&tokenizer, "", true)?.len();
-        if window <= special {
+        let special = encode(&tokenizer, "", true)?;
+        if window <= special.len() {
             return Err(Error::failed(format!(
-                "model '{}': it reads {window} tokens of a text, and {special} of them are its own",
-                checkpoint.name
+                "model '{}': it reads {window} tokens of a text, and {} of them are its own",
+                checkpoint.name,
+                special.len()
             )));
         }
         tokenizer
@@ -57,6 +60,7 @@ impl SentenceEncoder {
             name: checkpoint.name,
             encoder,
             tokenizer,
+            special,
             pooling: checkpoint.pooling,
         })
     }
@@ -134,5 +138,45 @@ impl Encoder for SentenceEncoder {
 
     fn dimension(&self) -> usize {
         self.encoder.embeddings.hidden
+    }
+
+    fn token_encoder(&self) -> Option<&dyn TokenEncoder> {
+        Some(self)
+    }
+}
+
+impl TokenEncoder for SentenceEncoder {
+    fn token_vectors(&self, texts: &[&str]) -> Result<Vec<TokenVectors>> {
+        let task = |texts: &[&str]| -> Result<Vec<TokenVectors>> {
+            let rows: Vec<Vec<u32>> = texts
+                .iter()
+                .map(|text| encode(&self.tokenizer, text.trim(), true))
+                .collect::<Result<_>>()?;
+            let full: Vec<&[u32]> = rows
+                .iter()
+                .map(Vec::as_slice)
+                .filter(|row| !row.is_empty())
+                .collect();
+            let states = self.hidden_states(&full)?;
+            let mut first = 0;
+            let vectors = |row: &Vec<u32>| {
+                let place = first..first + row.len();
+                first = place.end;
+                TokenVectors {
+                    vectors: states.slice_axis(Axis(0), place.into()).to_owned(),
+                    special: row
+                        .iter()
+                        .map(|token| self.special.contains(token))
+                        .collect(),
+                }
+            };
+            Ok(rows.iter().map(vectors).collect())
+        };
+        let tasks: Vec<Vec<TokenVectors>> = texts
+            .par_chunks(TASK)
+            .map(task)
+            .collect::<Result<_>>()
+            .map_err(|e| e.context(format!("model '{}'", self.name)))?;
+        Ok(tasks.into_iter().flatten().collect())
     }
 }

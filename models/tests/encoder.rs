@@ -124,10 +124,15 @@ fn the_token_map_is_consistent() {
 
 #[test]
 fn digests_name_every_shipped_file() {
-    let models = [Model::Encoder, Model::Infill, Model::Rewriter];
+    let models = [
+        Model::Encoder,
+        Model::Infill,
+        Model::Rewriter,
+        Model::Autoencoder,
+    ];
     let digests: Vec<_> = models.into_iter().flat_map(builtin::digests).collect();
-    // The rewriter's tokenizer is the infilling model's.
-    assert_eq!(digests.len(), 2 + 3 + 3);
+    // The tokenizer of rewriter and autoencoder is the infilling model's.
+    assert_eq!(digests.len(), 2 + 3 + 3 + 3);
     for (name, digest) in digests {
         let path = format!("{}/{name}", env!("CARGO_MANIFEST_DIR"));
         assert!(std::path::Path::new(&path).exists(), "{path}");

@@ -151,6 +151,19 @@ impl Axis {
         self.labelled(&values)
     }
 
+    /// Ticks at round values of ε, each with the success rate that it stands for among `k` candidates, e^ε / (e^ε + k − 1):
+    /// no adversary is right more often under ε-differential privacy.
+    pub fn success_ticks(&self, k: u32) -> Vec<Tick> {
+        let with_rate = |tick: Tick| {
+            let rate = 1.0 / (1.0 + f64::from(k - 1) * (-self.value(tick.at)).exp());
+            let label = tick
+                .label
+                .map(|label| format!("{label} · {}", percent(rate)));
+            Tick { label, ..tick }
+        };
+        self.round_ticks().into_iter().map(with_rate).collect()
+    }
+
     /// Ticks at ascending `values`, leaving out labels that would touch the previous one.
     fn labelled(&self, values: &[f64]) -> Vec<Tick> {
         let mut free = f64::NEG_INFINITY;
@@ -171,6 +184,16 @@ impl Axis {
             })
             .collect()
     }
+}
+
+/// A rate in per cent, with as many digits as tell it from 100 %.
+fn percent(rate: f64) -> String {
+    let left = 100.0 * (1.0 - rate);
+    let digits = match left {
+        left if left >= 1.0 => 0,
+        left => (-left.log10()).ceil().clamp(1.0, 6.0) as usize,
+    };
+    format!("{:.digits$} %", 100.0 - left)
 }
 
 /// Multiples of a round step within a range, about `most` at most.

@@ -46,6 +46,7 @@ impl Options {
             findings: self.findings.iter().map(harmless).collect(),
             unit: harmless(&self.unit),
             confidence: self.confidence,
+            success: self.success,
         }
     }
 }
@@ -87,6 +88,7 @@ mod tests {
             findings: vec!["violation: it leaks.".into()],
             unit: "text".into(),
             confidence: 0.99,
+            success: None,
         }
     }
 
@@ -241,6 +243,23 @@ mod tests {
         let legal = |c: char| c == '\n' || plain(&c.to_string()) == c.to_string();
         assert!(svg.chars().all(legal), "{svg}");
         assert!(svg.contains(r"a\u{1b}[2J\u{0}&lt;b&gt;&amp;"), "{svg}");
+    }
+
+    /// e^ε / (e^ε + 1) is 50 % at 0, 73 % at 1, 99.9 % at 7; of four candidates e^ε / (e^ε + 3) is 25 % at 0.
+    #[test]
+    fn an_axis_can_show_success_rates() {
+        let of = |k| {
+            let options = Options {
+                success: Some(k),
+                ..options()
+            };
+            drawn(&[series("krr", &GRID, 0.9)], &options).0
+        };
+        let two = of(2);
+        for text in ["0 · 50 %", "1 · 73 %", "7 · 99.9 %", "success among 2"] {
+            assert!(two.contains(text), "{text}");
+        }
+        assert!(of(4).contains("0 · 25 %"));
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl<'a> Figure<'a> {
         let label_width = if at_edge { labels::width(&rough) } else { 0.0 };
         let right = width - MARGIN - label_width.max(12.0);
         let sides = |y: &Axis| {
-            let left = left_edge(&y.round_ticks(), &y_title);
+            let left = left_edge(&ticks(y, options), &y_title);
             (left, Axis::nominal(&grid, (left, right)))
         };
         // Large markers at the axis keep clear of its ticks: the lowest value is placed higher.
@@ -130,7 +130,7 @@ impl<'a> Figure<'a> {
             top,
             bottom,
             x_ticks: x.grid_ticks(&grid),
-            y_ticks: y.round_ticks(),
+            y_ticks: ticks(&y, options),
             y_title,
             has_grid: !grid.is_empty(),
             ceilings: ceilings.iter().map(|&(value, _)| y.at(value)).collect(),
@@ -141,6 +141,14 @@ impl<'a> Figure<'a> {
             labels,
             legend,
         }
+    }
+}
+
+/// The ticks of the y axis.
+fn ticks(y: &Axis, options: &Options) -> Vec<Tick> {
+    match options.success {
+        Some(k) => y.success_ticks(k),
+        None => y.round_ticks(),
     }
 }
 
@@ -182,15 +190,16 @@ fn findings(sentences: &[String], width: f64) -> Vec<String> {
 /// The title of the y axis, in two lines if a single line is longer than the axis.
 fn y_title(options: &Options, length: f64) -> Vec<String> {
     let percent = axis::number(options.confidence * 100.0);
-    let (what, how) = (
-        "empirical ε",
-        format!("(lower bound, {percent} % confidence)"),
-    );
+    let what = match options.success {
+        Some(k) => format!("empirical ε · success among {k}"),
+        None => "empirical ε".to_owned(),
+    };
+    let how = format!("(lower bound, {percent} % confidence)");
     let whole = format!("{what} {how}");
     if font::width(&whole, AXIS_TITLE) <= length {
         vec![whole]
     } else {
-        vec![what.to_owned(), how]
+        vec![what, how]
     }
 }
 

@@ -1,4 +1,4 @@
-//! Pictures of empirical against nominal ε, drawn with plotters as SVG and PNG.
+//! Pictures of empirical against nominal ε, and of utility against empirical ε, drawn with plotters as SVG and PNG.
 
 mod axis;
 mod canvas;
@@ -6,6 +6,7 @@ mod claims;
 mod curve;
 mod figure;
 mod font;
+mod frontier;
 mod labels;
 mod layout;
 mod legend;
@@ -16,4 +17,5 @@ mod sign;
 mod style;
 
 pub use figure::draw;
+pub use frontier::{Frontier, FrontierLine, FrontierPoint, frontier};
 pub use series::{Options, Point, Series};

@@ -15,6 +15,8 @@ pub struct Options {
     pub unit: String,
     /// Confidence stated on the y axis, in (0, 1): 0.99 is `99 %`.
     pub confidence: f64,
+    /// If the y axis is to show success rates, too: the number of candidates that they are among.
+    pub success: Option<u32>,
 }
 
 /// The cells on one line.

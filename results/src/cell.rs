@@ -96,6 +96,10 @@ pub struct Cell {
     /// What a claim that grows with the distance of two texts rests on; left out for other claims.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<Metric>,
+    /// The mean number of units (`epsilon_unit`) of a text of the audit; left out where ε is spent on a text, and in older
+    /// results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_units: Option<f64>,
 }
 
 /// A claim under metric privacy: `claimed_epsilon` is the nominal ε times the greatest distance.
@@ -193,6 +197,7 @@ impl Cell {
             signs: Vec::new(),
             candidates: None,
             metric: None,
+            mean_units: None,
             seconds: Some(41.2),
         }
     }

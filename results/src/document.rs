@@ -1,6 +1,6 @@
 //! The JSON document of a run: what `--format json` prints and `result.json` holds.
 
-use crate::{Cell, atomic};
+use crate::{Cell, UtilityCell, atomic};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -13,7 +13,8 @@ const SCHEMA: &str = "teda.audit/1";
 /// All cells of a run.
 ///
 /// # Schema
-/// `{"schema": "teda.audit/1", "run_dir": string or null, "cells": [`[`Cell`]`]}`.
+/// `{"schema": "teda.audit/1", "run_dir": string or null, "cells": [`[`Cell`]`], "utilities": [`[`UtilityCell`]`]}`; the last is
+/// left out where no utility was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Document {
     schema: String,
@@ -21,6 +22,9 @@ pub struct Document {
     pub run_dir: Option<String>,
     /// The cells, in the order of the run's grid.
     pub cells: Vec<Cell>,
+    /// What the releases are still good for, if it was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub utilities: Vec<UtilityCell>,
 }
 
 #[derive(Deserialize)]
@@ -36,7 +40,14 @@ impl Document {
             schema: SCHEMA.into(),
             run_dir,
             cells,
+            utilities: Vec::new(),
         }
+    }
+
+    /// The same with utilities.
+    #[must_use]
+    pub fn with_utilities(self, utilities: Vec<UtilityCell>) -> Self {
+        Self { utilities, ..self }
     }
 
     /// The document on one line, without a line feed.

@@ -3,7 +3,7 @@
 //! A run directory holds `manifest.json` ([`Manifest`]), `trials.jsonl` while the run goes on
 //! ([`Journal`]) and `trials.parquet` once it is done ([`trials`]) with `texts.parquet` ([`texts`]),
 //! `guesses.parquet` where attacks learned ([`guesses`]), `cells.csv`
-//! ([`cells_csv`]) and `result.json` ([`Document`]). [`RunDir`] names the directory and keeps a second process out.
+//! ([`cells_csv`]), `utilities.csv` where utilities were asked for ([`utility`]) and `result.json` ([`Document`]). [`RunDir`] names the directory and keeps a second process out.
 
 mod atomic;
 mod cell;
@@ -22,6 +22,7 @@ pub mod texts;
 mod threads;
 mod timestamp;
 pub mod trials;
+pub mod utility;
 
 pub use cell::{Candidates, Cell, Metric};
 pub use document::Document;
@@ -31,3 +32,4 @@ pub use parquet::Writer;
 pub use row::Row;
 pub use rundir::{RunDir, run_name, unused};
 pub use timestamp::rfc3339_utc;
+pub use utility::UtilityCell;

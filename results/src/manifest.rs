@@ -185,6 +185,9 @@ pub struct CellPlan {
     /// The greatest distance between two texts of a candidate set, if the claim grows with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diameter: Option<f64>,
+    /// The mean number of units (tokens, triples) of a text of the audit, if ε is spent on them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_units: Option<f64>,
 }
 
 impl CellPlan {
@@ -413,6 +416,7 @@ mod tests {
                 explored: 0,
                 signs: Vec::new(),
                 diameter: None,
+                mean_units: None,
             }],
             ..Manifest::new(
                 "0.1.0",

@@ -42,7 +42,7 @@ def main():
             weight.normal_(0, 1.0)
     config = {
         "model_type": "lstm-autoencoder", "vocab_size": 128, "embedding_size": 8, "hidden_size": 12,
-        "max_length": LENGTH, "bos_token_id": BEGIN, "eos_token_id": END,
+        "max_length": LENGTH, "reads_backwards": True, "bos_token_id": BEGIN, "eos_token_id": END,
     }
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
     save_file({name: weight.contiguous() for name, weight in model.state_dict().items()}, folder / "model.safetensors")
@@ -50,7 +50,7 @@ def main():
     for text in TEXTS:
         tokens = tokenizer.encode(text, add_special_tokens=False).ids[: LENGTH - 1] + [END]
         with torch.no_grad():
-            _, (h, c) = model.encoder(model.embeddings(torch.tensor([tokens])))
+            _, (h, c) = model.encoder(model.embeddings(torch.tensor([tokens[::-1]])))
         latent = torch.cat([h[0], c[0]], dim=1)
         made = model.greedy(latent)[0].tolist()[:LENGTH]
         made = made[: made.index(END)] if END in made else made

@@ -1,6 +1,6 @@
 """Train the small LSTM autoencoder of `adept`, as ADePT's: clipped latents, no noise.
 
-Inputs : the corpora (see corpora.py), the infilling model's tokenizer (models/builtin/infill/tokenizer.json).
+Inputs : the train texts of the corpora (see corpora.py), the infilling model's tokenizer (models/builtin/infill/tokenizer.json).
 Outputs: WORK/adept/checkpoint.pt (every ten minutes; training goes on from it), and lines of WORK/adept/log.jsonl.
 Command: python adept_train.py --work WORK --minutes 85
 
@@ -120,16 +120,11 @@ def main():
     tokenizer = Tokenizer.from_file(str(REPO / "models/builtin/infill/tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    splits = corpora.read_rows(options.data, "snips")
-    test = {corpora.fold(row["text"]): None for row in splits if row["split"] == "test"}
-    unseen = {corpora.key(text) for text in test}
-    train = [corpora.fold(row["text"]) for row in splits if row["split"] == "train"]
-    other = [corpora.fold(row["question"]) for row in corpora.read_rows(options.data, "medquad")]
-    other += [s for row in corpora.read_rows(options.data, "spooky") for s in corpora.sentences(row["text"], 18)]
-    snips, others = (
-        rows(tokenizer, [text for text in texts if corpora.key(text) not in unseen]) for texts in (train, other)
-    )
-    held_out = rows(tokenizer, list(test))
+    data = corpora.load(options.data)
+    snips = rows(tokenizer, data["snips"]["train"])
+    phrases = [phrase for text in data["novels"]["train"] for phrase in corpora.sentences(text, 18)]
+    others = rows(tokenizer, data["questions"]["train"] + phrases)
+    held_out = rows(tokenizer, data["snips"]["test"])
     # What occurs as a piece of a text, with its frequency: for texts of pieces in random order.
     pieces = [piece for row in snips for piece in row[:-1]]
 

@@ -286,7 +286,7 @@ fn places(row: &Row) -> Vec<usize> {
 }
 
 /// Whether the mechanism released something.
-fn is_release(row: &Row) -> bool {
+pub fn is_release(row: &Row) -> bool {
     !row.release.trim().is_empty()
 }
 

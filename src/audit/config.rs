@@ -14,6 +14,7 @@ use teda_mechanisms::Rewriter;
 use teda_results::Manifest;
 
 use crate::audit::choices::{AUTO, Attacks, EstimatorChoice, TEDA};
+pub use crate::audit::keep::Keep;
 use crate::audit::pairs::Pairs;
 use crate::audit::source::{Claim, Source};
 use crate::audit::stopping::{ANYTIME, Until};
@@ -78,17 +79,9 @@ pub struct Config {
     /// What is stored of the trials.
     #[serde(default)]
     pub keep: Keep,
-}
-
-/// What a run stores of its trials.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Keep {
-    /// One row per trial, in trials.parquet: the run can be resumed, merged and judged again.
-    #[default]
-    Rows,
-    /// Only their counts: for protocols over few categories that make millions of trials a second.
-    Counts,
+    /// What is measured of the releases once all trials are made, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub utilities: Vec<String>,
 }
 
 /// The judge, or the scorer, of runs made before it was recorded.
@@ -134,6 +127,7 @@ impl Config {
             judge: automatic(),
             shard: None,
             keep: Keep::Rows,
+            utilities: Vec::new(),
         }
     }
 
@@ -166,6 +160,7 @@ impl Config {
                 "shard {part}/{parts}: the part goes from 1 to {parts}"
             )));
         }
+        self.keep.can_be_measured(&self.utilities)?;
         let estimator = match self.estimator {
             EstimatorChoice::Auto => estimator::named(TEDA)?,
             EstimatorChoice::Named(estimator) => estimator,
@@ -275,6 +270,7 @@ impl Config {
                 .collect(),
             then: self.then.clone(),
             judges: self.attacks.named().iter().any(Choice::needs_judge),
+            scores: false,
         }
     }
 

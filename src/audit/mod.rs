@@ -8,6 +8,7 @@ pub mod counting;
 pub mod driver;
 mod enumerated;
 pub mod epsilons;
+pub mod keep;
 pub mod pairs;
 pub mod plan;
 pub mod progress;

@@ -53,6 +53,7 @@ pub fn cell_plans(config: &Config, plan: &Plan) -> Result<Vec<CellPlan>> {
                 explored: config.pairs.explores(config.trials)?,
                 signs: Vec::new(),
                 diameter: series.diameter,
+                mean_units: series.mean_units,
             })
         };
         series.attacks.iter().map(cell).collect::<Result<Vec<_>>>()

@@ -59,6 +59,7 @@ pub fn is_same_cell(stored: &CellPlan, now: &CellPlan) -> bool {
         texts: stored.texts.or(now.texts),
         series: stored.series.or(now.series),
         seed: stored.seed.clone().or_else(|| now.seed.clone()),
+        mean_units: stored.mean_units.or(now.mean_units),
         ..stored.clone()
     };
     stored == *now

@@ -48,6 +48,8 @@ pub struct Series {
     pub claim: Option<Privacy>,
     /// The greatest distance between two texts of a candidate set, if the claim grows with it.
     pub diameter: Option<f64>,
+    /// The mean number of units (tokens, triples) of a text, if the mechanism's ε is spent on them.
+    pub mean_units: Option<f64>,
     /// The δ of the (ε, δ) to bound.
     pub delta: f64,
     /// The node of the seed tree whose children are the trials.

@@ -13,12 +13,13 @@ use teda::audit::resume::{Standing, resume, standing};
 use teda::audit::run::{Ended, Prepared};
 use teda::audit::source::{Claim, Source};
 use teda::audit::stopping::Until;
+use teda::models::Access;
 use teda::report::columns::{lines, table};
-use teda::report::{finish, finished_run};
+use teda::report::{finish, finished_run, utilities};
 use teda_attacks::Choice;
 use teda_core::{Neighbours, Result};
 use teda_datasets::Limits;
-use teda_results::Cell;
+use teda_results::{Cell, UtilityCell};
 
 use super::Outcome;
 use super::flags::{DataArguments, ModelArguments, PaceArguments, mechanisms};
@@ -108,6 +109,10 @@ pub struct Arguments {
     until: Until,
     #[command(flatten)]
     model: ModelArguments,
+    /// Measures what the releases are still good for, once all trials are made: cosine, bertscore, rouge1, rougeL, bleu,
+    /// perplexity (--scorer), length, copied, or all (see `teda list utilities`)
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    utility: Vec<String>,
     /// Language model that the attack `llm` judges with: auto (that of --llm), builtin, a model of
     /// `teda models list`, a repository of the hub, a path, or a server; and how: :by=likelihood (of the release, given each candidate; what a model in the process does) or
     /// :by=prompt (asked which candidate, in TeDA's words; what a server does)
@@ -134,7 +139,7 @@ pub struct Arguments {
         value_name = "RUN",
         conflicts_with_all = ["mech", "releases", "claim", "epsilon", "dataset", "split", "limit", "min_words", "max_words",
             "attack", "k", "lambda", "neighbours", "pairs", "trials", "alpha", "delta", "estimator", "until", "set",
-            "preset", "seed", "encoder", "llm", "scorer", "then", "judge", "shard", "keep", "out", "dry_run"]
+            "preset", "seed", "encoder", "llm", "scorer", "then", "judge", "utility", "shard", "keep", "out", "dry_run"]
     )]
     resume: Option<PathBuf>,
     #[command(flatten)]
@@ -227,10 +232,12 @@ impl Arguments {
             if let (true, Some(out)) = (self.go_on, &self.out) {
                 match standing(out, &config)? {
                     Standing::New => {}
-                    Standing::Begun => return self.end(resume(out, &access, &control)?),
+                    Standing::Begun => {
+                        return self.end(resume(out, &access, &control)?, &access);
+                    }
                     Standing::Complete => {
                         let cells = finished_run::open(out)?.judge_as_it_was()?;
-                        return self.show(out, cells);
+                        return self.show(out, cells, utilities::stored(out));
                     }
                 }
             }
@@ -245,14 +252,15 @@ impl Arguments {
             }
             prepared.begin(self.out.as_deref(), &control)?
         };
-        self.end(ended)
+        self.end(ended, &access)
     }
 
-    fn end(&self, ended: Ended) -> Result<Outcome> {
+    fn end(&self, ended: Ended, access: &Access) -> Result<Outcome> {
         match ended {
             Ended::Made(made) => {
                 let (directory, cells) = finish::write(*made)?;
-                self.show(&directory, cells)
+                let measured = utilities::complete(&directory, &cells, access)?;
+                self.show(&directory, cells, measured)
             }
             Ended::Interrupted(directory, keep) => {
                 let how = match keep {
@@ -268,11 +276,16 @@ impl Arguments {
         }
     }
 
-    fn show(&self, directory: &Path, cells: Vec<Cell>) -> Result<Outcome> {
+    fn show(
+        &self,
+        directory: &Path,
+        cells: Vec<Cell>,
+        measured: Vec<UtilityCell>,
+    ) -> Result<Outcome> {
         if !self.quiet {
             warn(&cells);
         }
-        print(&output::cells(self.format, directory, cells)?)?;
+        print(&output::cells(self.format, directory, cells, measured)?)?;
         self.say_where(directory);
         Ok(Outcome::Done)
     }
@@ -319,6 +332,7 @@ impl Arguments {
             judge: self.judge.clone(),
             shard: self.shard,
             keep: self.keep.into(),
+            utilities: self.utility.clone(),
             ..self.model.config(mechanisms, epsilons, datasets)
         })
     }

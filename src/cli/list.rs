@@ -3,12 +3,13 @@
 use clap::{Args, ValueEnum};
 use teda_core::{Result, estimator};
 use teda_mechanisms::registry as mechanisms;
+use teda_utilities::Needs;
 
 use super::Outcome;
 use super::output::print;
 use teda::report::columns::{lines, table};
 
-/// Lists mechanisms, attacks or estimators, with parameters, defaults and sources.
+/// Lists mechanisms, attacks, estimators or utilities, with parameters, defaults and sources.
 #[derive(Args)]
 pub struct Arguments {
     /// What to list; everything when left out.
@@ -20,6 +21,7 @@ enum What {
     Mechanisms,
     Attacks,
     Estimators,
+    Utilities,
 }
 
 impl Arguments {
@@ -28,6 +30,7 @@ impl Arguments {
             (What::Mechanisms, list_mechanisms as fn() -> String),
             (What::Attacks, list_attacks),
             (What::Estimators, list_estimators),
+            (What::Utilities, list_utilities),
         ];
         let texts: Vec<String> = sections
             .iter()
@@ -71,6 +74,19 @@ fn list_mechanisms() -> String {
         }
     }
     lines(&overview) + &details
+}
+
+fn list_utilities() -> String {
+    let mut overview = table(["utility", "needs", "what it says", "source"]);
+    for entry in teda_utilities::registry::ALL {
+        let needs = match entry.needs {
+            Needs::Nothing => "-",
+            Needs::Encoder => "--encoder",
+            Needs::Scorer => "--scorer",
+        };
+        overview.add_row([entry.name, needs, entry.summary, entry.source]);
+    }
+    lines(&overview)
 }
 
 fn list_attacks() -> String {

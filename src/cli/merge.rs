@@ -7,9 +7,8 @@ use teda_core::{Error, Result};
 
 use super::Outcome;
 use super::flags::{AccessArguments, SpeedArguments};
-use super::output::{print, say, warn};
-use teda::report::merge;
-use teda::report::table;
+use super::output::{self, Format, print, say, warn};
+use teda::report::{merge, utilities};
 
 /// Joins all shards of one run into the run that one process would have made.
 #[derive(Args)]
@@ -36,8 +35,10 @@ impl Arguments {
         let access = self.access.access(false);
         let merge = || merge::merge(&self.runs, self.out.as_deref(), &access);
         let (directory, cells) = self.speed.pool()?.install(merge)?;
+        let complete = || utilities::complete(&directory, &cells, &access);
+        let measured = self.speed.pool()?.install(complete)?;
         warn(&cells);
-        print(&table::render(&cells))?;
+        print(&output::cells(Format::Table, &directory, cells, measured)?)?;
         say(format_args!("run directory: {}", directory.display()));
         Ok(Outcome::Done)
     }

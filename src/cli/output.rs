@@ -7,9 +7,9 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use teda_core::{Error, Result, plain_lines};
-use teda_results::{Cell, Document, cells_csv};
+use teda_results::{Cell, Document, UtilityCell, cells_csv};
 
-use teda::report::{table, warnings};
+use teda::report::{table, utilities, warnings};
 
 use super::interrupt::interrupt;
 
@@ -52,17 +52,23 @@ pub fn say(line: impl std::fmt::Display) {
     }
 }
 
-/// The cells of the run in `directory`, as they are printed.
+/// The cells of the run in `directory` with its utilities, as they are printed; as CSV the cells alone.
 ///
 /// # Errors
 /// Failed, if a number cannot be written.
-pub fn cells(format: Format, directory: &Path, cells: Vec<Cell>) -> Result<String> {
+pub fn cells(
+    format: Format,
+    directory: &Path,
+    cells: Vec<Cell>,
+    measured: Vec<UtilityCell>,
+) -> Result<String> {
     match format {
-        Format::Table => Ok(table::render(&cells)),
+        Format::Table if measured.is_empty() => Ok(table::render(&cells)),
+        Format::Table => Ok(table::render(&cells) + "\n" + &utilities::render(&measured)),
         Format::Csv => cells_csv::to_string(&cells),
         Format::Json => {
             let document = Document::new(Some(directory.display().to_string()), cells);
-            Ok(document.to_line()? + "\n")
+            Ok(document.with_utilities(measured).to_line()? + "\n")
         }
     }
 }

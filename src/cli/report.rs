@@ -3,19 +3,23 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use teda_attacks::Choice;
 use teda_core::{Error, Result};
-use teda_results::{CellPlan, Manifest, Writer, guesses};
+use teda_results::{CellPlan, Manifest, UtilityCell, Writer, guesses};
 
 use super::Outcome;
 use super::flags::{AccessArguments, SpeedArguments};
 use super::output::{self, Format, print, say, warn};
 use teda::audit::choices::{Attacks, EstimatorChoice};
 use teda::audit::counting;
+use teda::models::Access;
+use teda::report::agreement;
+use teda::report::curves::{Axis, View};
 use teda::report::finish;
 use teda::report::finished_run::{self, FinishedRun};
 use teda::report::rejudge::{Asked, Request};
+use teda::report::utilities;
 
 /// Judges and draws stored runs again, from their rows alone; several runs go into one picture.
 #[derive(Args)]
@@ -36,9 +40,22 @@ pub struct Arguments {
     /// judge now (see `teda list attacks`); auto for those that an audit has by default
     #[arg(long, value_name = "NAME,…")]
     attack: Option<String>,
+    /// Shows in how many trials two attacks of a run disagree, with examples, instead of its cells
+    #[arg(long, conflicts_with_all = ["attack", "alpha", "delta", "estimator", "utility", "out"])]
+    agreement: bool,
     /// Language model that the attack `llm` judges with, if another than the run's
     #[arg(long, value_name = "MODEL", requires = "attack")]
     judge: Option<String>,
+    /// What the releases are still good for: cosine, bertscore, rouge1, rougeL, bleu, perplexity, length, copied, or all
+    /// (see `teda list utilities`)
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    utility: Vec<String>,
+    /// Encoder of cosine and bertscore, if another than the run's
+    #[arg(long, value_name = "MODEL", requires = "utility")]
+    encoder: Option<String>,
+    /// Language model of the perplexity, if another than the run's
+    #[arg(long, value_name = "MODEL", requires = "utility")]
+    scorer: Option<String>,
     #[command(flatten)]
     access: AccessArguments,
     #[command(flatten)]
@@ -47,9 +64,33 @@ pub struct Arguments {
     /// settings, the run's own directory when left out
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// What the x axis of the curve shows
+    #[arg(long, value_name = "AXIS", value_enum, default_value = "nominal")]
+    x: X,
+    /// Shows the success rate that each epsilon stands for beside it on the y axis of the curve
+    #[arg(long)]
+    success: bool,
     /// How the result is printed
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
+}
+
+/// What the x axis of a curve can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum X {
+    /// The nominal epsilon as published, whatever it is spent on
+    Nominal,
+    /// The nominal epsilon of a text of mean length: times its tokens or triples where it is spent on these (TeDA, Figure 7)
+    Text,
+}
+
+impl From<X> for Axis {
+    fn from(x: X) -> Self {
+        match x {
+            X::Nominal => Self::Nominal,
+            X::Text => Self::PerText,
+        }
+    }
 }
 
 impl Arguments {
@@ -58,14 +99,49 @@ impl Arguments {
         pool.install(|| self.run_here())
     }
 
+    /// How the curve is drawn.
+    fn view(&self) -> View {
+        View {
+            x: self.x.into(),
+            success: self.success,
+        }
+    }
+
+    /// How the attacks of the runs agree, on standard output.
+    fn show_agreement(&self) -> Result<Outcome> {
+        let mut agreements = Vec::new();
+        for run in &self.runs {
+            let stored = finished_run::open(run)?;
+            agreements.extend(agreement::agreements(&stored, self.access.limits())?);
+        }
+        print(&match self.format {
+            Format::Table => agreement::render(&agreements),
+            Format::Json => {
+                let document =
+                    serde_json::json!({"schema": "teda.agreement/1", "agreements": agreements});
+                format!("{document}\n")
+            }
+            Format::Csv => {
+                return Err(Error::usage(
+                    "agreement has no CSV: its examples are texts; take --format json",
+                ));
+            }
+        })?;
+        Ok(Outcome::Done)
+    }
+
     fn run_here(&self) -> Result<Outcome> {
+        if self.agreement {
+            return self.show_agreement();
+        }
         let other = self.alpha.is_some()
             || self.delta.is_some()
             || self.estimator.is_some()
             || self.attack.is_some();
+        let redrawn = other || self.view() != View::default();
         let out = match (&self.out, &self.runs[..]) {
             (Some(out), _) => out.clone(),
-            (None, [run]) if !other => run.clone(),
+            (None, [run]) if !redrawn => run.clone(),
             (None, _) => {
                 return Err(Error::usage(
                     "several runs, or other settings than a run's own, need --out DIR: a run's own results are not overwritten",
@@ -82,7 +158,7 @@ impl Arguments {
             estimator,
         };
         let place = |path: &Path| std::fs::canonicalize(path).ok();
-        let own = !other && matches!(&self.runs[..], [run] if place(run) == place(&out));
+        let own = !redrawn && matches!(&self.runs[..], [run] if place(run) == place(&out));
         if !own && Manifest::load(&out).is_ok() {
             return Err(Error::usage(format!(
                 "--out {}: this is a run, and its own results are not overwritten",
@@ -122,17 +198,43 @@ impl Arguments {
             cells.extend(request.judge(stored, asked, choices, first, sink.as_mut(), &access)?);
         }
         sink.map_or(Ok(()), Writer::finish)?;
+        let view = self.view();
+        view.check(&cells)?;
+        let measured = self.measured(&runs, &access)?;
         if is_kept {
-            finish::write_cells(&out, &cells)?;
+            finish::write_results(&out, &cells, &measured, view)?;
         }
         warn(&cells);
-        print(&output::cells(self.format, &out, cells)?)?;
+        print(&output::cells(self.format, &out, cells, measured)?)?;
         let place = out.display();
         match is_kept {
             true => say(format_args!("written to {place}")),
             false => say(format_args!("not written: {place} is read-only")),
         }
         Ok(Outcome::Done)
+    }
+}
+
+impl Arguments {
+    /// The utilities asked for, or those that the runs have.
+    fn measured(
+        &self,
+        runs: &[(FinishedRun, Vec<Asked>)],
+        access: &Access,
+    ) -> Result<Vec<UtilityCell>> {
+        let asked = utilities::Asked {
+            utilities: self.utility.clone(),
+            encoder: self.encoder.clone(),
+            scorer: self.scorer.clone(),
+        };
+        let mut measured = Vec::new();
+        for (stored, _) in runs {
+            measured.extend(match self.utility.is_empty() {
+                true => utilities::stored(&stored.directory),
+                false => utilities::measure(stored, &asked, access)?,
+            });
+        }
+        Ok(measured)
     }
 }
 

@@ -3,7 +3,7 @@
 use clap::Args;
 use teda_core::{Error, Result};
 use teda_datasets::Request;
-use teda_mechanisms::{LatentNoise, registry};
+use teda_mechanisms::{NOISES, dp_bart_noise, registry};
 
 use super::flags::{AccessArguments, parse_setting};
 use super::output::print;
@@ -80,16 +80,15 @@ impl Arguments {
             },
             _ => self.measured()?,
         };
-        let names = LatentNoise::NAMES;
-        let mut ratios = table(["epsilon", names[0], names[1], names[2]]);
+        let mut ratios = table(["epsilon", NOISES[0], NOISES[1], NOISES[2]]);
         for epsilon in &self.epsilon {
             let ratio = |name: &&str| {
-                let noise = LatentNoise::of(name, &settings, latents.numbers, *epsilon);
+                let noise = dp_bart_noise(name, &settings, latents.numbers, *epsilon);
                 let amount = noise.deviation() * (latents.numbers as f64).sqrt();
                 format!("{:.3}", latents.norm / amount)
             };
             let row = [epsilon.to_string()].into_iter();
-            ratios.add_row(row.chain(names.iter().map(ratio)));
+            ratios.add_row(row.chain(NOISES.iter().map(ratio)));
         }
         print(&format!(
             "{}: {} numbers, norm {:.4}\nnorm of the latent / norm of its noise, by the law of the noise:\n\n{}",

@@ -61,7 +61,9 @@ impl Loaded {
 pub(super) fn check(spec: &Spec, loaded: &Loaded, needs: &[(String, Rewriter)]) -> Result<()> {
     for (mechanism, need) in needs {
         let (served, what) = match need {
-            Rewriter::Nothing | Rewriter::Generator | Rewriter::Masked => (true, ""),
+            Rewriter::Nothing | Rewriter::Generator | Rewriter::Masked | Rewriter::Autoencoder => {
+                (true, "")
+            }
             Rewriter::Sampler | Rewriter::Any => (
                 !matches!(loaded, Loaded::Infill(_)),
                 "a language model, which generates",

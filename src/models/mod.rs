@@ -4,6 +4,7 @@
 mod access;
 mod loaded;
 mod named;
+mod records;
 pub mod shared;
 pub mod spec;
 
@@ -12,22 +13,23 @@ use std::sync::Arc;
 
 use teda_attacks::Judge;
 use teda_core::{
-    Encoder, Error, MaskedLanguageModel, Mechanism, Result, Sampling, Scorer, TextGenerator,
-    TokenMap,
+    Autoencoder, Encoder, Error, MaskedLanguageModel, Mechanism, Result, Sampling, Scorer,
+    TextGenerator, TokenMap,
 };
 use teda_datasets::Limits;
 use teda_hub::{Resolved, Store};
 use teda_mechanisms::{Context, Memory, Rewriter, Then};
 use teda_models::builtin::{self, Infill};
 use teda_models::generate::{self, LocalModel};
-use teda_models::{Checkpoint, FillMask, MaskedLm, SentenceEncoder};
+use teda_models::{Checkpoint, FillMask, LstmAutoencoder, MaskedLm, SentenceEncoder};
 use teda_results::ModelRecord;
 use teda_server::{Http, Usage};
 
 pub use self::access::{Access, Programs, Say};
 use self::loaded::{Loaded, check, only_infills};
-use self::named::{SHARE_OF_STATES, masked, only_masked};
+use self::named::{SHARE_OF_STATES, masked, only_autoencoders, only_masked};
 pub use self::named::{device, language_model, masked_language_model};
+use self::records::{server_record, shipped};
 use self::spec::{Spec, Target};
 
 /// The source of a model that the calling program supplies.
@@ -50,6 +52,8 @@ pub struct Wanted {
     pub then: Option<String>,
     /// Whether an attack judges with a language model.
     pub judges: bool,
+    /// Whether the perplexity of releases is asked for.
+    pub scores: bool,
 }
 
 /// The tables of mechanisms may take one part in this many of the memory for language models, in addition to it.
@@ -67,6 +71,8 @@ pub struct Models {
     language: Option<Loaded>,
     /// The masked language model that rewrites, if a mechanism of the run needs one.
     masked: Option<Arc<FillMask>>,
+    /// The autoencoder that rewrites, if a mechanism of the run needs one.
+    autoencoder: Option<Arc<LstmAutoencoder>>,
     /// The language model whose perplexity ranks texts, if a mechanism of the run ranks any.
     scorer: Option<Arc<dyn Scorer>>,
     /// The model that rewrites every release again, if one does, and how.
@@ -102,6 +108,7 @@ impl Models {
             generator: None,
             language: None,
             masked: None,
+            autoencoder: None,
             scorer: None,
             then: None,
             judge: None,
@@ -137,9 +144,13 @@ impl Models {
             if any(&[Rewriter::Masked]) {
                 self.masked = Some(Arc::new(self.load_masked(spec, access)?));
             }
+            if any(&[Rewriter::Autoencoder]) {
+                self.autoencoder = Some(Arc::new(self.load_autoencoder(spec, access)?));
+            }
+            let own = [Rewriter::Masked, Rewriter::Autoencoder];
             let others: Vec<_> = needs
                 .iter()
-                .filter(|(_, need)| *need != Rewriter::Masked)
+                .filter(|(_, need)| !own.contains(need))
                 .cloned()
                 .collect();
             if !others.is_empty() {
@@ -170,7 +181,24 @@ impl Models {
             )?));
             self.record(shipped(builtin::Model::Infill));
         }
+        if any(&[Rewriter::Autoencoder, Rewriter::Any]) {
+            self.autoencoder = Some(Arc::new(builtin::autoencoder()?));
+            self.record(shipped(builtin::Model::Autoencoder));
+        }
         Ok(())
+    }
+
+    /// The autoencoder that `spec` names.
+    fn load_autoencoder(&mut self, spec: &Spec, access: &Access) -> Result<LstmAutoencoder> {
+        let Target::Stored(name) = &spec.target else {
+            return Err(only_autoencoders(spec));
+        };
+        spec.takes(&[])?;
+        let (checkpoint, _) = self.open(name, access)?;
+        match LstmAutoencoder::fits(&checkpoint) {
+            true => LstmAutoencoder::load(checkpoint),
+            false => Err(only_autoencoders(spec)),
+        }
     }
 
     /// The masked language model that `spec` names.
@@ -193,11 +221,8 @@ impl Models {
         let spec = Spec::parse("--scorer", &wanted.scorer)?;
         spec.takes(&[])?;
         spec.check_name()?;
-        if !wanted
-            .rewriters
-            .iter()
-            .any(|(_, need)| *need == Rewriter::Any)
-        {
+        let ranks = |(_, need): &(String, Rewriter)| *need == Rewriter::Any;
+        if !wanted.scores && !wanted.rewriters.iter().any(ranks) {
             return Ok(());
         }
         let loaded = match (&spec.target, &self.language) {
@@ -411,9 +436,19 @@ impl Models {
                 .masked
                 .clone()
                 .map(|model| -> Arc<dyn MaskedLanguageModel> { model }),
+            autoencoder: self
+                .autoencoder
+                .clone()
+                .map(|model| -> Arc<dyn Autoencoder> { model }),
             scorer: self.scorer.clone(),
             memory: self.memory.clone(),
         }
+    }
+
+    /// The language model whose perplexity ranks texts, if it was asked for.
+    #[must_use]
+    pub fn scorer(&self) -> Option<Arc<dyn Scorer>> {
+        self.scorer.clone()
     }
 
     /// How programs are run.
@@ -441,24 +476,5 @@ impl Models {
             .iter()
             .map(|server| (server.name(), server.usage()))
             .collect()
-    }
-}
-
-fn shipped(model: builtin::Model) -> Vec<ModelRecord> {
-    builtin::digests(model)
-        .into_iter()
-        .map(|(name, sha256)| ModelRecord {
-            name: name.to_owned(),
-            source: "ships in the binary".to_owned(),
-            sha256: Some(sha256),
-        })
-        .collect()
-}
-
-fn server_record(server: &Http) -> ModelRecord {
-    ModelRecord {
-        name: server.name(),
-        source: "server".to_owned(),
-        sha256: None,
     }
 }

@@ -81,6 +81,13 @@ pub(super) fn only_masked(spec: &Spec) -> Error {
     ))
 }
 
+/// The refusal of a model that is no autoencoder, for a mechanism that needs one.
+pub(super) fn only_autoencoders(spec: &Spec) -> Error {
+    Error::usage(format!(
+        "'adept' needs an LSTM autoencoder run in this process, which --llm {spec} is not. Take --llm builtin, or the folder of one (docs/models.md says what is in it)"
+    ))
+}
+
 /// The device that models run on, as the manifest names it.
 #[must_use]
 pub fn device() -> &'static str {

@@ -6,6 +6,12 @@ use teda_core::plain;
 /// An empty table with a header.
 #[must_use]
 pub fn table<const N: usize>(header: [&str; N]) -> Table {
+    of(header)
+}
+
+/// An empty table with as many columns as the header has.
+#[must_use]
+pub fn of<'a>(header: impl IntoIterator<Item = &'a str>) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(header);
     table

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use teda_core::estimator::Level;
 use teda_core::stats::binomial;
-use teda_core::{Result, Unit, Verdict};
+use teda_core::{Error, Result, Unit, Verdict};
 use teda_results::Cell;
 
 use crate::report::explanation;
@@ -13,12 +13,78 @@ use teda_plot::{Options, Point, Series, draw};
 /// Share of failed trials above which a picture points them out.
 const FAILED: f64 = 0.01;
 
+/// What the x axis of a picture shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Axis {
+    /// The nominal ε as published, whatever it is spent on.
+    #[default]
+    Nominal,
+    /// The nominal ε of a text of mean length: of mechanisms that spend it on tokens or triples, times the mean number of
+    /// these in a text (TeDA, Figure 7).
+    PerText,
+}
+
+impl Axis {
+    /// Where a cell stands on the axis.
+    fn of(self, cell: &Cell) -> Option<f64> {
+        match (self, cell.mean_units) {
+            (Self::PerText, Some(units)) => cell.epsilon.map(|epsilon| epsilon * units),
+            _ => cell.epsilon,
+        }
+    }
+
+    /// Refuses cells that have no place on the axis.
+    ///
+    /// # Errors
+    /// Usage, for an ε that is spent on tokens or triples whose number is not known.
+    pub fn check(self, cells: &[Cell]) -> Result<()> {
+        let is_unknown = |cell: &&Cell| {
+            let of_text = matches!(cell.epsilon_unit, None | Some(Unit::Text));
+            cell.epsilon.is_some() && !of_text && cell.mean_units.is_none()
+        };
+        match cells.iter().find(is_unknown) {
+            Some(cell) if self == Self::PerText => Err(Error::usage(format!(
+                "the number of units in a text is not known of {}: it counts none, or its run was made before runs stored them; draw the nominal epsilon (--x nominal)",
+                cell.mechanism
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How a picture is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct View {
+    /// What its x axis shows.
+    pub x: Axis,
+    /// Whether its y axis shows the success rate that each ε stands for, too.
+    pub success: bool,
+}
+
+impl View {
+    /// Refuses cells that cannot be drawn so.
+    ///
+    /// # Errors
+    /// Usage, for those of [`Axis::check`], and for success rates among different numbers of candidates.
+    pub fn check(self, cells: &[Cell]) -> Result<()> {
+        self.x.check(cells)?;
+        let differs = cells.iter().find(|cell| cell.k != cells[0].k);
+        match differs.filter(|_| self.success) {
+            Some(other) => Err(Error::usage(format!(
+                "an axis of success rates is for one number of candidates, and these are k = {} and {}: draw them apart",
+                cells[0].k, other.k
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Draws all cells into `curve.svg` and `curve.png` in `directory`: one line for each mechanism, data set,
 /// attack, neighbours, k and λ.
 ///
 /// # Errors
 /// Failed, if a file cannot be written.
-pub fn write(directory: &Path, cells: &[Cell]) -> Result<()> {
+pub fn write(directory: &Path, cells: &[Cell], view: View) -> Result<()> {
     let Some(first) = cells.first() else {
         return Ok(());
     };
@@ -32,7 +98,7 @@ pub fn write(directory: &Path, cells: &[Cell]) -> Result<()> {
     let drawable = |cell: &&Cell| cell.empirical_epsilon.is_finite();
     for cell in cells.iter().filter(drawable) {
         let key: Vec<String> = ASPECTS.iter().map(|aspect| aspect(cell)).collect();
-        let point = point(cell)?;
+        let point = point(cell, view.x)?;
         match series.iter_mut().find(|(other, _)| *other == key) {
             Some((_, series)) => series.points.push(point),
             None => series.push((
@@ -48,7 +114,7 @@ pub fn write(directory: &Path, cells: &[Cell]) -> Result<()> {
     let series: Vec<Series> = series.into_iter().map(|(_, series)| series).collect();
     draw(
         &series,
-        &options(cells),
+        &options(cells, view),
         &directory.join("curve.svg"),
         &directory.join("curve.png"),
     )
@@ -116,7 +182,7 @@ fn claimant(cell: &Cell, differing: &[Aspect]) -> String {
 
 /// The point of a cell. Its upper end is the greatest ε that the attack's success rate allows at the same tail; it
 /// bounds this attack, not the mechanism.
-fn point(cell: &Cell) -> Result<Point> {
+fn point(cell: &Cell, axis: Axis) -> Result<Point> {
     let tail = Level::new(cell.alpha)?.tail();
     let rate = binomial::upper_limit(cell.hits, cell.trials, tail);
     let upper = ((f64::from(cell.k) - 1.0) * rate.p / rate.q).ln().max(0.0);
@@ -124,7 +190,7 @@ fn point(cell: &Cell) -> Result<Point> {
     // A claim at a larger δ than the audit's says nothing about the bound; its verdict says so.
     let claim = cell.claimed_epsilon.filter(|_| verdict != Verdict::NoClaim);
     Ok(Point {
-        nominal: cell.epsilon,
+        nominal: axis.of(cell),
         lower: cell.empirical_epsilon,
         upper: upper.max(cell.empirical_epsilon),
         ceiling: cell.ceiling,
@@ -144,7 +210,7 @@ fn said(cell: &Cell) -> impl Iterator<Item = String> {
 const SIGNS: usize = 3;
 
 /// Title, subtitle and units: what all cells share is stated once.
-fn options(cells: &[Cell]) -> Options {
+fn options(cells: &[Cell], view: View) -> Options {
     let first = &cells[0];
     let common = |aspect: fn(&Cell) -> String| {
         let value = aspect(first);
@@ -187,8 +253,12 @@ fn options(cells: &[Cell]) -> Options {
         findings: telling.iter().flat_map(said).collect(),
         title,
         subtitle: subtitle.join(" · "),
-        unit: units.join(" or "),
+        unit: match view.x {
+            Axis::Nominal => units.join(" or "),
+            Axis::PerText => "text of mean length".to_owned(),
+        },
         confidence: 1.0 - first.alpha,
+        success: view.success.then_some(first.k),
     }
 }
 
@@ -210,7 +280,7 @@ mod tests {
 
     fn picture(cells: &[Cell]) -> String {
         let directory = tempfile::tempdir().unwrap();
-        write(directory.path(), cells).unwrap();
+        write(directory.path(), cells, View::default()).unwrap();
         std::fs::read_to_string(directory.path().join("curve.svg")).unwrap()
     }
 
@@ -234,5 +304,39 @@ mod tests {
             picture(&cells).contains("more than 1 % of trials failed")
         };
         assert!(!says(10) && says(11));
+    }
+
+    /// 2 a token and 7.5 tokens a text are 15 a text; what is spent on a text stays.
+    #[test]
+    fn an_axis_per_text_takes_the_mean_number_of_units() {
+        let text = cell("snips", Some(2.0), 0, "consistent");
+        let token = Cell {
+            epsilon_unit: Some(Unit::Token),
+            mean_units: Some(7.5),
+            ..text.clone()
+        };
+        let of = |axis: Axis| [axis.of(&text), axis.of(&token)];
+        assert_eq!(of(Axis::Nominal), [Some(2.0), Some(2.0)]);
+        assert_eq!(of(Axis::PerText), [Some(2.0), Some(15.0)]);
+        let unknown = Cell {
+            mean_units: None,
+            ..token.clone()
+        };
+        let cells = [text.clone(), unknown];
+        assert!(Axis::PerText.check(&cells).is_err() && Axis::Nominal.check(&cells).is_ok());
+        assert!(Axis::PerText.check(&[text.clone(), token.clone()]).is_ok());
+        let view = View {
+            x: Axis::PerText,
+            success: true,
+        };
+        let options = options(&[text.clone(), token], view);
+        assert_eq!(options.unit, "text of mean length");
+        assert_eq!(options.success, Some(2));
+        let four = Cell {
+            k: 4,
+            ..text.clone()
+        };
+        assert!(view.check(&[text.clone(), four.clone()]).is_err());
+        assert!(View::default().check(&[text, four]).is_ok());
     }
 }

@@ -254,6 +254,7 @@ mod tests {
             signs: Vec::new(),
             candidates: None,
             metric: None,
+            mean_units: None,
         }
     }
 

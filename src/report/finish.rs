@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 
 use teda_attacks::{Choice, Context};
 use teda_core::{Error, Result};
-use teda_results::{Cell, CellPlan, Document, Row, Status, Writer, cells_csv, guesses, trials};
+use teda_results::{
+    Cell, CellPlan, Document, Row, Status, UtilityCell, Writer, cells_csv, guesses, trials, utility,
+};
 
 use crate::audit::attacks_on_rows::{self, Put};
 use crate::audit::counting::{self, Count, Counted};
 use crate::audit::run::{InMemory, Made, Trials};
-use crate::report::curves;
+use crate::report::curves::{self, View};
+use crate::report::frontier;
 use crate::report::judge::judge;
 use crate::report::witness::Texts;
 
@@ -17,6 +20,8 @@ use crate::report::witness::Texts;
 pub const RESULT: &str = "result.json";
 /// The cells as a table for spreadsheets.
 const CELLS: &str = "cells.csv";
+/// The utilities, likewise.
+const UTILITIES: &str = "utilities.csv";
 
 /// Turns the journal, if rows were kept, into `trials.parquet`, runs the attacks that learn, judges the cells and
 /// writes them with their curves. In a part of a run, attacks that learn wait for the whole.
@@ -51,7 +56,7 @@ pub fn write(made: Made) -> Result<(PathBuf, Vec<Cell>)> {
     };
     let counted = with_plans(&manifest.cells, counted, is_part);
     let cells = judge(&counted, Texts::Stored(directory, &manifest))?;
-    write_cells(directory, &cells)?;
+    write_results(directory, &cells, &[], View::default())?;
     if !keeps_rows {
         manifest.cells_sha256 = Some(Document::cells_sha256(&directory.join(RESULT))?);
     }
@@ -172,13 +177,24 @@ pub fn rows_of(cells: &[CellPlan], cell: usize) -> usize {
     guesses.or(first).unwrap_or(cell)
 }
 
-/// Writes the cells as JSON, CSV and pictures.
+/// Writes cells, and utilities if there are any, as JSON, CSV and pictures.
 ///
 /// # Errors
 /// Failed, if a file cannot be written.
-pub fn write_cells(directory: &Path, cells: &[Cell]) -> Result<()> {
+pub fn write_results(
+    directory: &Path,
+    cells: &[Cell],
+    utilities: &[UtilityCell],
+    view: View,
+) -> Result<()> {
     let shown = Some(directory.display().to_string());
-    Document::new(shown, cells.to_vec()).write(&directory.join(RESULT))?;
+    let document = Document::new(shown, cells.to_vec()).with_utilities(utilities.to_vec());
+    document.write(&directory.join(RESULT))?;
     cells_csv::write(&directory.join(CELLS), cells)?;
-    curves::write(directory, cells)
+    curves::write(directory, cells, view)?;
+    if !utilities.is_empty() {
+        utility::write(&directory.join(UTILITIES), utilities)?;
+        frontier::draw(directory, cells, utilities)?;
+    }
+    Ok(())
 }

@@ -79,6 +79,7 @@ fn judge_cell(counted: &Counted, witness: Option<Witness>) -> Result<Cell> {
             .then(|| count.variety.summary())
             .flatten(),
         // At distance 0 nothing is claimed per unit of distance.
+        mean_units: plan.mean_units,
         metric: plan.diameter.filter(|d| *d > 0.0).map(|diameter| Metric {
             greatest_distance: diameter,
             epsilon_per_distance: bound.epsilon / diameter,

@@ -1,14 +1,17 @@
 //! From counted trials to verdicts, sentences, tables and curves, using only stored data.
 
+pub mod agreement;
 pub mod columns;
-mod curves;
+pub mod curves;
 pub mod explanation;
 pub mod finish;
 pub mod finished_run;
+mod frontier;
 mod judge;
 mod mechanism;
 pub mod merge;
 pub mod rejudge;
 pub mod table;
+pub mod utilities;
 pub mod warnings;
 pub mod witness;

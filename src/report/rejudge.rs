@@ -365,7 +365,10 @@ fn contexts_of(stored: &FinishedRun, config: &Config, access: &Access) -> Result
 }
 
 /// The lists of texts that candidates are indices of. Runs older than texts.parquet have them only in their data sets.
-fn lists(stored: &FinishedRun, limits: Limits) -> Result<Vec<Arc<[String]>>> {
+///
+/// # Errors
+/// Failed, if the texts are not those of the run or cannot be read.
+pub fn lists(stored: &FinishedRun, limits: Limits) -> Result<Vec<Arc<[String]>>> {
     if stored.manifest.texts_sha256.is_some() {
         return stored.texts().read();
     }

@@ -157,7 +157,7 @@ fn nor_do_they_where_releases_are_rewritten_once_more() {
 const LATENTS: [&str; 11] = [
     "audit",
     "--mech",
-    "dp-bart,dp-bart-broadcast",
+    "dp-bart,dp-bart-broadcast,adept",
     "--attack",
     "embedding,internal-embedding",
     "--epsilon",
@@ -171,7 +171,7 @@ const LATENTS: [&str; 11] = [
 #[test]
 fn nor_do_they_where_latents_are_judged() {
     nothing_changes(&LATENTS);
-    killed_and_resumed(&LATENTS, [10, 60, 130]);
+    killed_and_resumed(&LATENTS, [10, 60, 210]);
 }
 
 fn learned(more: &[&'static str]) -> Vec<&'static str> {

@@ -20,3 +20,4 @@ mod rows;
 mod sandbox;
 mod tasks;
 mod then;
+mod utilities;

@@ -18,8 +18,9 @@
 //! Number of tokens, padding and search are those of `dp-bart`. The analytic Gaussian is the default here, too; that code
 //! took the classical one.
 
-use crate::dp_bart::dp_bart::{self, DELTA, DpBart, NOISE, Noise, TOKENS, model};
+use crate::dp_bart::dp_bart::{self, DpBart, TOKENS, model, noise};
 use crate::entry::{Entry, Kind};
+use crate::noise::additive::{DELTA, NOISE};
 
 pub const ENTRY: Entry = Entry {
     name: "dp-bart-broadcast",
@@ -34,7 +35,7 @@ pub const ENTRY: Entry = Entry {
         let mechanism = DpBart::new(model, tokens, 0, |values| {
             let name = settings.chosen(NOISE.name);
             let delta = settings.get(DELTA.name);
-            let noise = Noise::new(name, RANGE, values / tokens, epsilon, delta);
+            let noise = noise(name, RANGE, values / tokens, epsilon, delta);
             (noise, CLIP, true)
         })?;
         Ok(Box::new(mechanism))

@@ -8,6 +8,7 @@ crate::registry::mechanisms! {
     dp_prompt_topk,
     dp_prompt_unclipped,
     dp_bart_broadcast,
+    adept_l2_laplace,
     identity,
     constant,
 }

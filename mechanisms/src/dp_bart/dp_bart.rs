@@ -36,17 +36,15 @@
 
 use std::sync::Arc;
 
-use ndarray::{Array2, ArrayView1};
+use ndarray::Array2;
 use teda_core::{
     Basis, BeamSearch, EncoderDecoder, Error, Guarantee, LanguageModel, Latent, Mechanism,
-    Neighbours, Parameter, Query, Release, Result, Settings, Stream, Unit,
+    Parameter, Query, Release, Result, Settings, Stream, Unit,
 };
 
 use super::pruning::kept;
 use crate::entry::{Context, Entry, Preset, Rewriter};
-use crate::noise::analytic_gaussian;
-use crate::noise::coin::laplace;
-use crate::noise::metric::normals;
+use crate::noise::additive::{self, AdditiveNoise, DELTA, NOISE, Sensitivity};
 
 pub const ENTRY: Entry = Entry {
     name: "dp-bart",
@@ -66,7 +64,7 @@ pub const ENTRY: Entry = Entry {
         let tokens = settings.get(TOKENS.name) as usize;
         let clip = settings.get(CLIP.name);
         let mechanism = DpBart::new(model, tokens, rounds, |values| {
-            let noise = Noise::of(settings.chosen(NOISE.name), settings, values, epsilon);
+            let noise = noise_of(settings.chosen(NOISE.name), settings, values, epsilon);
             (noise, [-clip, clip], false)
         })?;
         Ok(Box::new(mechanism))
@@ -101,19 +99,6 @@ const ROUNDS: Parameter = Parameter::whole(
     "rounds of pruning, each of which drops the lowest quarter: 5 keep 182 of 768",
 );
 
-pub const NOISE: Parameter = Parameter::choice(
-    "noise",
-    &Noise::NAMES,
-    "the law of the noise; gaussian: its classical amount, as published, which is too little at large epsilon",
-);
-
-pub const DELTA: Parameter = Parameter::number(
-    "delta",
-    1e-5,
-    [1e-12, 0.5],
-    "delta of the claim, which the noise is made for; 0 with noise=laplace",
-);
-
 const PRESETS: &[Preset] = &[
     ("pr", &[("pruning", "pr")]),
     ("clv-as-run", &[("noise", "gaussian")]),
@@ -138,94 +123,23 @@ pub fn model(context: &Context, who: &str) -> Result<Arc<dyn LanguageModel>> {
         })
 }
 
-/// Noise for one latent.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Noise {
-    law: Law,
-    /// What it is claimed to give.
-    claim: Guarantee,
+/// Noise of one of the names in [`NOISE`] for latents of `values` numbers, each in an interval of length `range`.
+#[must_use]
+pub fn noise(name: &str, range: f64, values: usize, epsilon: f64, delta: f64) -> AdditiveNoise {
+    let values = values as f64;
+    // Two latents differ by at most `range` in each number: Δ₂² is a sum of k squares, Δ₁ a sum of k numbers.
+    let sensitivity = Sensitivity {
+        l2: range * values.sqrt(),
+        l1: range * values,
+    };
+    AdditiveNoise::new(name, sensitivity, epsilon, delta)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Law {
-    Gaussian { sigma: f64 },
-    Laplace { scale: f64 },
-}
-
-impl Noise {
-    /// The names in `noise`.
-    pub const NAMES: [&'static str; 3] = ["analytic-gaussian", "gaussian", "laplace"];
-
-    /// The noise of one of these names for latents of `values` numbers, with the settings of `dp-bart`.
-    #[must_use]
-    pub fn of(name: &str, settings: &Settings, values: usize, epsilon: f64) -> Self {
-        let range = 2.0 * settings.get(CLIP.name);
-        Self::new(name, range, values, epsilon, settings.get(DELTA.name))
-    }
-
-    /// The noise of one of these names for latents of `values` numbers, each in an interval of length `range`.
-    #[must_use]
-    pub fn new(name: &str, range: f64, values: usize, epsilon: f64, delta: f64) -> Self {
-        let values = values as f64;
-        // Two latents differ by at most `range` in each number: Δ₂² is a sum of k squares, Δ₁ a sum of k numbers.
-        let (l2, l1) = (range * values.sqrt(), range * values);
-        let (law, delta, basis) = match name {
-            "laplace" => {
-                let scale = l1 / epsilon;
-                (Law::Laplace { scale }, 0.0, Basis::Proven)
-            }
-            "gaussian" => {
-                let sigma = l2 * (2.0 * (1.25 / delta).ln()).sqrt() / epsilon;
-                let suffices = analytic_gaussian::delta(sigma / l2, epsilon) <= delta;
-                let basis = if suffices {
-                    Basis::Proven
-                } else {
-                    Basis::Claimed
-                };
-                (Law::Gaussian { sigma }, delta, basis)
-            }
-            _ => {
-                let sigma = analytic_gaussian::sigma(l2, epsilon, delta);
-                (Law::Gaussian { sigma }, delta, Basis::Proven)
-            }
-        };
-        Self {
-            law,
-            claim: Guarantee {
-                epsilon,
-                delta,
-                unit: Unit::Text,
-                neighbours: Neighbours::AnyTexts,
-                basis,
-            },
-        }
-    }
-
-    /// The root of its mean square: what noise on one number amounts to.
-    #[must_use]
-    pub fn deviation(&self) -> f64 {
-        match self.law {
-            Law::Gaussian { sigma } => sigma,
-            Law::Laplace { scale } => 2_f64.sqrt() * scale,
-        }
-    }
-
-    /// ln of the density of independent draws, without its constant: correct to a few units in the last place, as
-    /// certificates need it.
-    fn ln_density(&self, noise: &[f64]) -> f64 {
-        match self.law {
-            Law::Gaussian { sigma } => -sum(noise.iter().map(|z| (z / sigma).powi(2))) / 2.0,
-            Law::Laplace { scale } => -sum(noise.iter().map(|z| z.abs() / scale)),
-        }
-    }
-
-    /// Independent draws.
-    fn draw(&self, count: usize, stream: &mut Stream) -> Vec<f64> {
-        match self.law {
-            Law::Gaussian { sigma } => (normals(count, stream) * sigma).to_vec(),
-            Law::Laplace { scale } => (0..count).map(|_| laplace(scale, stream)).collect(),
-        }
-    }
+/// Noise of one of the names in [`NOISE`] for latents of `values` numbers, with these settings in all else.
+#[must_use]
+pub fn noise_of(name: &str, settings: &Settings, values: usize, epsilon: f64) -> AdditiveNoise {
+    let range = 2.0 * settings.get(CLIP.name);
+    noise(name, range, values, epsilon, settings.get(DELTA.name))
 }
 
 /// Relative error of a sum of a number and its noise, generously.
@@ -239,7 +153,7 @@ pub struct DpBart {
     kept: Vec<usize>,
     /// What the numbers are clipped to.
     clip: [f64; 2],
-    noise: Noise,
+    noise: AdditiveNoise,
     /// Whether every token gets the same noise: the defect of `dp-bart-broadcast`.
     broadcasts: bool,
 }
@@ -254,7 +168,7 @@ impl DpBart {
         model: Arc<dyn LanguageModel>,
         tokens: usize,
         rounds: usize,
-        noise: impl FnOnce(usize) -> (Noise, [f64; 2], bool),
+        noise: impl FnOnce(usize) -> (AdditiveNoise, [f64; 2], bool),
     ) -> Result<Self> {
         let halves = halves(&*model);
         // That there is room, before the first text.
@@ -312,20 +226,6 @@ impl DpBart {
     }
 }
 
-/// A sum of numbers of one sign with the error of one rounding, or little more (Neumaier 1974).
-fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
-    let (mut sum, mut lost) = (0.0_f64, 0.0);
-    for number in numbers {
-        let next = sum + number;
-        lost += match sum.abs() >= number.abs() {
-            true => (sum - next) + number,
-            false => (number - next) + sum,
-        };
-        sum = next;
-    }
-    sum + lost
-}
-
 /// The halves of a model that [`model`] found to have some.
 fn halves(model: &dyn LanguageModel) -> &dyn EncoderDecoder {
     model.encoder_decoder().expect("the model has two halves")
@@ -347,15 +247,7 @@ impl Latent for DpBart {
     }
 
     fn noisy(&self, batch: &[Query<'_>]) -> Result<Array2<f64>> {
-        let texts: Vec<&str> = batch.iter().map(|query| query.text).collect();
-        let mut latents = self.clean(&texts)?;
-        for (mut latent, query) in latents.rows_mut().into_iter().zip(batch) {
-            let noise = self.noise(&mut query.seed.stream());
-            for (number, noise) in latent.iter_mut().zip(noise) {
-                *number += noise;
-            }
-        }
-        Ok(latents)
+        additive::noisy(self, batch, |stream| self.noise(stream))
     }
 
     fn log_densities(
@@ -363,26 +255,12 @@ impl Latent for DpBart {
         batch: &[Query<'_>],
         candidates: &[Vec<&str>],
     ) -> Result<Vec<Vec<f64>>> {
-        let noisy = self.noisy(batch)?;
-        let texts: Vec<&str> = candidates.iter().flatten().copied().collect();
-        let clean = self.clean(&texts)?;
-        let mut clean = clean.rows().into_iter();
-        let densities = |(noisy, candidates): (ArrayView1<'_, f64>, &Vec<&str>)| {
-            let clean = clean.by_ref().take(candidates.len());
-            let density = |clean| self.ln_density(&(&noisy - &clean).to_vec());
-            clean.map(density).collect()
-        };
-        Ok(noisy
-            .rows()
-            .into_iter()
-            .zip(candidates)
-            .map(densities)
-            .collect())
+        additive::log_densities(self, batch, candidates, |noise| self.ln_density(noise))
     }
 
     /// Broadcast noise has no density between texts whose tokens differ otherwise.
     fn is_gaussian(&self) -> bool {
-        matches!(self.noise.law, Law::Gaussian { .. }) && !self.broadcasts
+        self.noise.is_gaussian() && !self.broadcasts
     }
 
     fn deviation(&self) -> f64 {
@@ -395,9 +273,9 @@ impl Mechanism for DpBart {
         Some(match self.broadcasts {
             true => Guarantee {
                 basis: Basis::Claimed,
-                ..self.noise.claim
+                ..self.noise.guarantee()
             },
-            false => self.noise.claim,
+            false => self.noise.guarantee(),
         })
     }
 
@@ -422,10 +300,12 @@ impl Mechanism for DpBart {
 #[cfg(test)]
 mod tests {
     use statrs::distribution::{Continuous, ContinuousCDF, Laplace, Normal};
-    use teda_core::Seed;
+    use teda_core::{Neighbours, Seed};
 
     use super::*;
     use crate::controls::dp_bart_broadcast;
+    use crate::noise::additive::NOISES;
+    use crate::noise::analytic_gaussian;
     use crate::testing::statistics::assert_follows;
     use crate::testing::toy;
 
@@ -498,7 +378,7 @@ mod tests {
 
     #[test]
     fn noise_has_its_law_and_each_number_its_own() {
-        for name in Noise::NAMES {
+        for name in NOISES {
             let mechanism = instance(&ENTRY, 5.0, &[("noise", name)]);
             let deviation = mechanism.latent().unwrap().deviation();
             let noises = noises(&*mechanism, 5_000);
@@ -592,7 +472,7 @@ mod tests {
     fn ratios_of_signal_to_noise_are_the_known_ones() {
         let ratio = |noise, epsilon| {
             let settings = ENTRY.settings(None, &[]).unwrap();
-            let noise = Noise::of(noise, &settings, 3_640, epsilon);
+            let noise = noise_of(noise, &settings, 3_640, epsilon);
             5.7 / (noise.deviation() * 3_640_f64.sqrt())
         };
         for (epsilon, classical, analytic) in [
@@ -614,7 +494,7 @@ mod tests {
     #[test]
     fn densities_are_those_of_the_noise() {
         let texts = ["t0 t0", "t7 t7", "t3 t5"];
-        for name in Noise::NAMES {
+        for name in NOISES {
             let mechanism = instance(&ENTRY, 20.0, &[("noise", name)]);
             let latent = mechanism.latent().unwrap();
             let (deviation, queries) = (latent.deviation(), queries("t3 t5", 30));
@@ -656,13 +536,6 @@ mod tests {
             .unwrap();
         assert_eq!(found[0][..2], [f64::NEG_INFINITY; 2]);
         assert!(found[0][2].is_finite() && !latent.is_gaussian());
-    }
-
-    #[test]
-    fn sums_lose_nothing() {
-        let numbers = [1e16, 1.0, 1.0, 1.0, 1.0];
-        assert_eq!(sum(numbers.into_iter()), 1e16 + 4.0);
-        assert_eq!(sum(std::iter::repeat_n(0.1, 10)), 1.0);
     }
 
     /// What is released is what the decoder makes of the noisy latent, for each query alone.

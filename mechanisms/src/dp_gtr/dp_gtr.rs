@@ -57,12 +57,12 @@ use teda_core::{
 
 use super::as_run::{GPT_3_5_CSQA, GPT_3_5_VQA, LLAMA};
 use super::keywords::Keywords;
-use super::writer::{Request, Writer};
 use crate::dp_prompt::dp_prompt::{CLIP_HIGH, CLIP_LOW, EXTRA, FLAN_T5_BASE, GRID, LENGTH};
 use crate::entry::{Context, Entry, Preset, Rewriter};
 use crate::registry::{joined, size};
 use crate::text::answer::{sentence, unquoted};
-use crate::{controls, dp_bart, dp_mlm, dp_prompt, privrewrite, safedp, tokens};
+use crate::text::writer::{Request, Writer};
+use crate::{adept, controls, dp_bart, dp_mlm, dp_prompt, dp_st, privrewrite, safedp, tokens};
 
 pub const ENTRY: Entry = Entry {
     name: "dp-gtr",
@@ -83,6 +83,8 @@ const FAMILIES: &[&[&Entry]] = &[
     dp_prompt::ENTRIES,
     dp_mlm::ENTRIES,
     dp_bart::ENTRIES,
+    adept::ENTRIES,
+    dp_st::ENTRIES,
     privrewrite::ENTRIES,
     safedp::ENTRIES,
     tokens::ENTRIES,
@@ -249,7 +251,7 @@ struct DpGtr {
 
 impl DpGtr {
     fn new(context: &Context, epsilon: f64, settings: &Settings) -> Result<Self> {
-        let writer = Writer::of(context)?;
+        let writer = Writer::of(context, ENTRY.name)?;
         let scorer = context.scorer.clone().ok_or_else(|| {
             Error::usage("'dp-gtr' needs a language model whose perplexity is known (--scorer)")
         })?;

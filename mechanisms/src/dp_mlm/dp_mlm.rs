@@ -51,8 +51,9 @@ use teda_core::{
 };
 
 use super::places::{Gapped, Kept, Place, places};
-use super::prepared::{Distribution, Prepared, Texts};
+use super::prepared::{Distribution, Prepared};
 use super::writing::Writings;
+use crate::by_text::ByText;
 use crate::dp_prompt::dp_prompt::{CLIP_HIGH, CLIP_LOW, clip_bounds};
 use crate::entry::{Context, Entry, Preset, Rewriter};
 use crate::text::treebank::join;
@@ -101,7 +102,7 @@ pub struct DpMlm {
     clip: (f64, f64),
     kept: Kept,
     replace: bool,
-    texts: Texts,
+    texts: ByText<Prepared>,
     /// Built when a likelihood is first asked for.
     writings: OnceLock<Writings>,
 }
@@ -113,7 +114,12 @@ impl DpMlm {
         })?;
         Ok(Self {
             clip: clip_bounds("dp-mlm", settings, model.logit_moments())?,
-            texts: Texts::new(model.words().len(), context.memory.clone()),
+            texts: {
+                let tokens = model.words().len();
+                ByText::new(context.memory.clone(), move |text: &Prepared| {
+                    text.bytes(tokens)
+                })
+            },
             model,
             epsilon,
             kept: match settings.chosen("keep") {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ndarray::{Array1, Array2, ArrayView2};
 use teda_core::{
-    Answer, BeamSearch, Choose, Encoder, EncoderDecoder, Followed, Gap, Generated, Keep,
-    LanguageModel, LogLikelihood, MaskedLanguageModel, MaxNewTokens, Prompt, Query, Result,
+    Answer, Autoencoder, BeamSearch, Choose, Encoder, EncoderDecoder, Followed, Gap, Generated,
+    Keep, LanguageModel, LogLikelihood, MaskedLanguageModel, MaxNewTokens, Prompt, Query, Result,
     Sampling, Scorer, Seed, Sequence, State, TextGenerator, TokenMap, Weigh, ln_softmax_over,
 };
 
@@ -95,6 +95,7 @@ pub fn context() -> Context {
         sampler: Some(toy.clone()),
         language_model: Some(toy.clone()),
         masked_language_model: Some(Arc::new(Gaps::new())),
+        autoencoder: Some(toy.clone()),
         scorer: Some(toy),
         memory: Memory::new(1 << 20),
     }
@@ -305,6 +306,32 @@ impl EncoderDecoder for Toy {
         let text = |row: &[f32]| row.chunks(4).map(word).collect::<Vec<_>>().join(" ");
         let rows = vectors.rows().into_iter();
         Ok(rows.map(|row| text(&row.to_vec())).collect())
+    }
+}
+
+/// A text's latent is the sum of its words' vectors.
+impl Autoencoder for Toy {
+    fn dimension(&self) -> usize {
+        self.vectors.ncols()
+    }
+
+    fn encode(&self, texts: &[&str]) -> Result<Array2<f32>> {
+        let mut latents = Array2::zeros((texts.len(), self.vectors.ncols()));
+        for (text, mut latent) in texts.iter().zip(latents.rows_mut()) {
+            for token in self.tokenize(text) {
+                latent += &self.vectors.row(token as usize);
+            }
+        }
+        Ok(latents)
+    }
+
+    /// The word whose vector has the highest product with the latent.
+    fn decode(&self, latents: ArrayView2<'_, f32>) -> Result<Vec<String>> {
+        let search = BeamSearch {
+            beams: 1,
+            tokens: 1,
+        };
+        EncoderDecoder::decode(self, latents, search)
     }
 }
 

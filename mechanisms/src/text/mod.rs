@@ -1,4 +1,4 @@
-//! Words, keywords and spellings of texts, and the text in a language model's answer.
+//! Words, keywords and spellings of texts, what their words are, and the text in a language model's answer.
 
 pub mod answer;
 pub mod keywords;
@@ -7,4 +7,7 @@ pub mod nltk_stopwords;
 pub mod similarity;
 pub mod spelling;
 pub mod stopwords;
+pub mod tagger;
 pub mod treebank;
+pub mod words;
+pub mod writer;

@@ -17,9 +17,9 @@
 
 use std::collections::HashMap;
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
-use teda_core::{Encoder, Error, Result, TokenMap};
+use teda_core::{Encoder, Error, Result, TokenEncoder, TokenMap, TokenVectors};
 use tokenizers::{Encoding, Tokenizer};
 
 use crate::checkpoint::{Safetensors, Tensors};
@@ -154,6 +154,24 @@ impl Encoder for StaticEncoder {
 
     fn dimension(&self) -> usize {
         DIMENSION
+    }
+
+    fn token_encoder(&self) -> Option<&dyn TokenEncoder> {
+        Some(self)
+    }
+}
+
+/// A token's vector is the same in every context.
+impl TokenEncoder for StaticEncoder {
+    fn token_vectors(&self, texts: &[&str]) -> Result<Vec<TokenVectors>> {
+        let vectors = |text: &&str| {
+            let tokens: Vec<usize> = self.tokenize(text).iter().map(|t| *t as usize).collect();
+            TokenVectors {
+                vectors: self.vectors.select(Axis(0), &tokens),
+                special: vec![false; tokens.len()],
+            }
+        };
+        Ok(texts.par_iter().map(vectors).collect())
     }
 }
 

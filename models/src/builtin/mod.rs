@@ -1,4 +1,4 @@
-//! The models whose weights ship in the binary: a sentence encoder, an infilling model and a rewriter.
+//! The models whose weights ship in the binary: a sentence encoder, an infilling model, a rewriter and an autoencoder.
 
 mod encoder;
 mod infill;
@@ -11,6 +11,7 @@ use teda_core::digest::hexadecimal;
 use teda_core::{Error, Result};
 use tokenizers::Tokenizer;
 
+use crate::autoencoder::LstmAutoencoder;
 use crate::checkpoint::{Checkpoint, Pooling, Safetensors};
 use crate::fill_mask::{self, FillMask};
 use crate::generate::{self, LocalModel};
@@ -56,6 +57,10 @@ static REWRITER_WEIGHTS: File = shipped!("rewriter/model.safetensors");
 static REWRITER_CONFIG: File = shipped!("rewriter/config.json");
 /// The rewriter reads and writes the infilling model's tokens.
 static REWRITER_TOKENIZER: &File = &INFILL_TOKENIZER;
+static AUTOENCODER_WEIGHTS: File = shipped!("autoencoder/model.safetensors");
+static AUTOENCODER_CONFIG: File = shipped!("autoencoder/config.json");
+/// So does the autoencoder.
+static AUTOENCODER_TOKENIZER: &File = &INFILL_TOKENIZER;
 
 /// The token that ends a text of the rewriter.
 const REWRITER_END: u32 = 2;
@@ -132,6 +137,19 @@ pub fn rewriter(memory: usize) -> Result<LocalModel> {
     LocalModel::on(checkpoint, options, &Backend::Kernels)
 }
 
+/// The built-in autoencoder: two small LSTMs that repeat a text of up to 19 pieces.
+///
+/// # Errors
+/// If the shipped files do not fit together, which a test rules out.
+pub fn autoencoder() -> Result<LstmAutoencoder> {
+    LstmAutoencoder::of(
+        AUTOENCODER_WEIGHTS.name,
+        &AUTOENCODER_WEIGHTS.tensors()?,
+        &AUTOENCODER_CONFIG.json()?,
+        tokenizer(AUTOENCODER_TOKENIZER)?,
+    )
+}
+
 /// The shipped models by kind, as [`digests`] lists their files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Model {
@@ -141,6 +159,8 @@ pub enum Model {
     Infill,
     /// [`rewriter()`].
     Rewriter,
+    /// [`autoencoder()`].
+    Autoencoder,
 }
 
 /// Name and SHA-256 (hexadecimal) of every file of a shipped model, for a run's manifest.
@@ -150,6 +170,11 @@ pub fn digests(model: Model) -> Vec<(&'static str, String)> {
         Model::Encoder => &[&ENCODER_WEIGHTS, &ENCODER_TOKENIZER],
         Model::Infill => &[&INFILL_WEIGHTS, &INFILL_CONFIG, &INFILL_TOKENIZER],
         Model::Rewriter => &[&REWRITER_WEIGHTS, &REWRITER_CONFIG, REWRITER_TOKENIZER],
+        Model::Autoencoder => &[
+            &AUTOENCODER_WEIGHTS,
+            &AUTOENCODER_CONFIG,
+            AUTOENCODER_TOKENIZER,
+        ],
     };
     files
         .iter()

@@ -75,6 +75,8 @@ pub struct LocalModel {
     ends: BTreeSet<u32>,
     /// The token that fills up rows of a fixed length, if the model has one.
     pad: Option<u32>,
+    /// The token that begins a text, if the model has one.
+    start: Option<u32>,
     options: Options,
     prefixes: Prefixes,
 }
@@ -114,7 +116,11 @@ impl LocalModel {
     /// Same as [`LocalModel::load`].
     pub fn on(checkpoint: Checkpoint, options: Options, backend: &Backend) -> Result<Self> {
         let (decoder, source) = architecture::decoder(&checkpoint, backend)?;
-        let pad = checkpoint.config["pad_token_id"].as_u64();
+        let special = |name: &str| {
+            let token = checkpoint.config[name].as_u64();
+            token.and_then(|token| u32::try_from(token).ok())
+        };
+        let (pad, start) = (special("pad_token_id"), special("bos_token_id"));
         Ok(Self {
             name: checkpoint.name,
             decoder,
@@ -122,7 +128,8 @@ impl LocalModel {
             tokenizer: checkpoint.tokenizer,
             chat: checkpoint.chat.filter(|_| options.chat),
             ends: checkpoint.ends,
-            pad: pad.and_then(|token| u32::try_from(token).ok()),
+            pad,
+            start,
             options,
             prefixes: Prefixes::default(),
         })

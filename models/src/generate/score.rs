@@ -69,11 +69,12 @@ fn pair(
 ) -> Result<Answer<Pair>> {
     let continuation = model.tokens(continuation, false)?;
     check_tokens(&continuation, model.decoder.vocabulary()).map_err(|e| model.named(e))?;
-    let job = match model.job(
-        model.read(prompt, text)?,
-        MaxNewTokens::Tokens(continuation.len()),
-        &[],
-    )? {
+    // Without a prompt a decoder begins a text as it was trained to: with its start.
+    let mut read = model.read(prompt, text)?;
+    if read.is_empty() && model.source.is_none() {
+        read.extend(model.start);
+    }
+    let job = match model.job(read, MaxNewTokens::Tokens(continuation.len()), &[])? {
         Ok(job) => job,
         Err(reason) => return Ok(Err(reason)),
     };

@@ -18,6 +18,7 @@ use teda_core::estimator::{self, Needs};
 use teda_core::sampling::TransitionSampler;
 use teda_core::{
     Beyond, Error, Lengths, Likelihood, Mechanism, Neighbours, Privacy, Result, Seed, Settings,
+    Unit,
 };
 use teda_results::Row;
 
@@ -185,7 +186,7 @@ struct Build<'a> {
     source: &'a Source,
     models: &'a Models,
     /// The texts' lengths in the mechanism's units: independent of ε, so counted once.
-    lengths: OnceCell<Option<Lengths>>,
+    units: OnceCell<Option<Units>>,
     /// The greatest distance between two texts of a candidate set, likewise.
     diameter: OnceCell<Option<f64>>,
 }
@@ -206,7 +207,7 @@ impl<'a> Build<'a> {
             index,
             source,
             models,
-            lengths: OnceCell::new(),
+            units: OnceCell::new(),
             diameter: OnceCell::new(),
         })
     }
@@ -253,10 +254,11 @@ impl<'a> Build<'a> {
         let is_categorical = own.categorical().is_some();
         let mechanism = self.models.followed(own);
         let lineup = Lineup::new(self.config, self.source, &*mechanism)?;
-        let count = || range_of(&*mechanism, &self.corpus.texts);
-        let lengths = *self.lengths.get_or_init(count);
+        let count = || units_of(&*mechanism, &self.corpus.texts);
+        let units = *self.units.get_or_init(count);
         let neighbours = self.config.neighbours;
         let diameter = *self.diameter.get_or_init(|| self.diameter(&*mechanism, k));
+        let lengths = units.map(|units| units.range);
         let claim = between(self.config, &*mechanism, lengths, diameter);
         // The path names what is drawn and nothing else of the grid, so that a cell's numbers do not change when
         // another cell is added. It does not name what comes after the mechanism: what that rewrites is what the
@@ -278,6 +280,8 @@ impl<'a> Build<'a> {
             true => seed.pooled(),
             false => seed,
         };
+        let unit = self.source.unit(epsilon.is_some());
+        let mean_units = units.map(|units| units.mean);
         let [releases, latents] = lineup.parted();
         let mut series = Vec::new();
         for (attacks, latent) in [(releases, false), (latents, true)] {
@@ -290,7 +294,7 @@ impl<'a> Build<'a> {
                     true => latent_of(&name),
                     false => name.clone(),
                 },
-                unit: self.source.unit(epsilon.is_some()),
+                unit,
                 mechanism: mechanism.clone(),
                 epsilon,
                 k,
@@ -301,6 +305,7 @@ impl<'a> Build<'a> {
                 white_box: latent,
                 claim,
                 diameter: diameter.filter(|_| claim.is_some()),
+                mean_units: mean_units.filter(|_| unit != Some(Unit::Text)),
                 delta: self.config.delta.unwrap_or(self.source.delta(claim)),
                 seed,
             };
@@ -398,14 +403,23 @@ fn too_long(config: &Config, series: &Series, corpus: &Corpus) -> Result<Option<
     Ok(series.mechanism.beyond_window(&texts)?.map(say))
 }
 
-/// The range of the texts' lengths in the mechanism's units, if it has any.
-fn range_of(mechanism: &dyn Mechanism, texts: &[String]) -> Option<Lengths> {
+/// The texts' lengths in the units that a mechanism spends its ε on.
+#[derive(Debug, Clone, Copy)]
+struct Units {
+    range: Lengths,
+    mean: f64,
+}
+
+/// The texts' lengths in the mechanism's units, if it has any.
+fn units_of(mechanism: &dyn Mechanism, texts: &[String]) -> Option<Units> {
     let units: Option<Vec<u64>> = texts.par_iter().map(|text| mechanism.units(text)).collect();
     let units = units?;
-    Some(Lengths {
+    let range = Lengths {
         shortest: *units.iter().min()?,
         longest: *units.iter().max()?,
-    })
+    };
+    let mean = units.iter().sum::<u64>() as f64 / units.len() as f64;
+    Some(Units { range, mean })
 }
 
 #[cfg(test)]
@@ -455,5 +469,17 @@ mod tests {
         );
         let near = of("word-perturb").epsilons([5.0]);
         refused(near.estimator("certificate"), "only nearly");
+    }
+
+    /// em spends its ε on a text, whatever its tokens; dp-prompt spends it on each of them.
+    #[test]
+    fn units_are_counted_where_epsilon_is_spent_on_them() {
+        let mean = |name: &str| {
+            let audit = Audit::of(name).epsilons([2.0]).texts(["a b", "a b c d"]);
+            let prepared = audit.lambda(0.0).attacks(["overlap"]).prepare().unwrap();
+            prepared.plan.series[0].mean_units
+        };
+        assert_eq!(mean("em"), None);
+        assert!(mean("dp-prompt").is_some_and(|units| units > 2.0));
     }
 }

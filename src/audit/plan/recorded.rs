@@ -75,6 +75,7 @@ pub fn plan(config: &Config, path: &Path, models: &Models) -> Result<Plan> {
                 unit: source.unit(epsilon.is_some()),
                 claim: between(config, &*mechanism, None, None),
                 diameter: None,
+                mean_units: None,
                 mechanism,
                 epsilon,
                 k: *k,

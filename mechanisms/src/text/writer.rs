@@ -1,4 +1,4 @@
-//! Stage 3 of DP-GTR: the model that writes the new text, at temperature 0.
+//! The language model that writes a new text from what is private already, at temperature 0.
 //!
 //! A model that shows its logits writes its likeliest token each time and can be kept from writing words; one that only
 //! completes (on a server) is asked for temperature 0.
@@ -33,15 +33,17 @@ pub struct Request {
 }
 
 impl Writer {
-    /// The model of `context`.
+    /// The model of `context`, for the mechanism with this name.
     ///
     /// # Errors
     /// Usage, if there is none.
-    pub fn of(context: &Context) -> Result<Self> {
+    pub fn of(context: &Context, owner: &str) -> Result<Self> {
         match (&context.language_model, &context.sampler) {
             (Some(model), _) => Ok(Self::Logits(model.clone())),
             (None, Some(model)) => Ok(Self::Texts(model.clone())),
-            (None, None) => Err(Error::usage("'dp-gtr' needs a language model (--llm)")),
+            (None, None) => Err(Error::usage(format!(
+                "'{owner}' needs a language model (--llm)"
+            ))),
         }
     }
 

@@ -1,0 +1,44 @@
+//! What the releases of a stored run are still good for, measured on its rows.
+
+mod measure;
+mod table;
+
+use std::path::Path;
+
+use teda_core::Result;
+use teda_results::{Cell, Document, Manifest, UtilityCell};
+
+use crate::audit::config::Config;
+use crate::models::Access;
+use crate::report::curves::View;
+use crate::report::{finish, finished_run};
+
+pub use measure::{Asked, measure};
+pub use table::render;
+
+/// Measures what the configuration of the run in `directory` asks for, and writes it beside its `cells`. In a part of a run
+/// utilities wait for the whole.
+///
+/// # Errors
+/// Those of [`measure`]; failed, if a file cannot be written.
+pub fn complete(directory: &Path, cells: &[Cell], access: &Access) -> Result<Vec<UtilityCell>> {
+    let manifest = Manifest::load(directory)?;
+    let utilities = Config::of_run(&manifest, directory)?.utilities;
+    if utilities.is_empty() || manifest.shard.is_some() {
+        return Ok(Vec::new());
+    }
+    let asked = Asked {
+        utilities,
+        ..Asked::default()
+    };
+    let measured = measure(&finished_run::open(directory)?, &asked, access)?;
+    finish::write_results(directory, cells, &measured, View::default())?;
+    Ok(measured)
+}
+
+/// The utilities in the result of the run in `directory`, if it has any.
+#[must_use]
+pub fn stored(directory: &Path) -> Vec<UtilityCell> {
+    let document = Document::read(&directory.join(finish::RESULT));
+    document.map_or_else(|_| Vec::new(), |document| document.utilities)
+}
