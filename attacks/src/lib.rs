@@ -11,7 +11,7 @@ mod llm;
 mod overlap;
 mod random;
 pub mod registry;
-mod text;
+pub mod text;
 #[cfg(test)]
 mod toy;
 

@@ -10,12 +10,57 @@ use crate::limits::{KEPT, Limits};
 use crate::place::Place;
 use crate::{Dataset, Request, digest};
 
+/// How many words (runs without white space) a text may have.
+#[derive(Clone, Copy)]
+pub(crate) struct Words {
+    least: Option<usize>,
+    most: Option<usize>,
+}
+
+impl Words {
+    /// The bounds of `request`.
+    ///
+    /// # Errors
+    /// Usage, for filters that no text can pass.
+    pub(crate) fn of(request: &Request) -> Result<Self> {
+        if request.limit == Some(0) {
+            return Err(Error::usage(
+                "a limit of 0 texts leaves nothing: ask for 1 or more",
+            ));
+        }
+        if let (Some(least), Some(most)) = (request.min_words, request.max_words)
+            && least > most
+        {
+            return Err(Error::usage(format!(
+                "no text has at least {least} words and at most {most}: raise the one or lower the other"
+            )));
+        }
+        if request.max_words == Some(0) {
+            return Err(Error::usage(
+                "every text has more than 0 words: allow at least 1",
+            ));
+        }
+        Ok(Self {
+            least: request.min_words,
+            most: request.max_words,
+        })
+    }
+
+    /// Whether the number of words of `text` is within bounds.
+    pub(crate) fn fit(self, text: &str) -> bool {
+        if self.least.is_none() && self.most.is_none() {
+            return true;
+        }
+        let words = text.split_whitespace().count();
+        self.least.is_none_or(|least| words >= least) && self.most.is_none_or(|most| words <= most)
+    }
+}
+
 /// The texts so far, and what happened to the rows that are not among them.
 pub(crate) struct Selection {
     limits: Limits,
     limit: Option<usize>,
-    min_words: Option<usize>,
-    max_words: Option<usize>,
+    words: Words,
     /// Digests instead of the texts: a copy of each text would double the memory, and texts beyond the limit need not
     /// be kept at all.
     seen: HashSet<[u8; 32]>,
@@ -35,28 +80,10 @@ impl Selection {
     /// # Errors
     /// Usage, for filters that no text can pass.
     pub(crate) fn new(request: &Request, limits: Limits) -> Result<Self> {
-        if request.limit == Some(0) {
-            return Err(Error::usage(
-                "a limit of 0 texts leaves nothing: ask for 1 or more",
-            ));
-        }
-        if let (Some(least), Some(most)) = (request.min_words, request.max_words)
-            && least > most
-        {
-            return Err(Error::usage(format!(
-                "no text has at least {least} words and at most {most}: raise the one or lower the other"
-            )));
-        }
-        if request.max_words == Some(0) {
-            return Err(Error::usage(
-                "every text has more than 0 words: allow at least 1",
-            ));
-        }
         Ok(Self {
             limits,
             limit: request.limit,
-            min_words: request.min_words,
-            max_words: request.max_words,
+            words: Words::of(request)?,
             seen: HashSet::new(),
             texts: Vec::new(),
             bytes: 0,
@@ -78,7 +105,7 @@ impl Selection {
         self.rows += 1;
         if text.is_empty() {
             self.empty += 1;
-        } else if !self.fits(text) {
+        } else if !self.words.fit(text) {
             self.outside_length += 1;
         } else if !self.seen.insert(Sha256::digest(text).into()) {
             self.merged += 1;
@@ -99,16 +126,6 @@ impl Selection {
         self.limits.check_input(place.name(), what, self.bytes)
     }
 
-    /// Whether the number of words (runs without white space) is within bounds.
-    fn fits(&self, text: &str) -> bool {
-        if self.min_words.is_none() && self.max_words.is_none() {
-            return true;
-        }
-        let words = text.split_whitespace().count();
-        self.min_words.is_none_or(|least| words >= least)
-            && self.max_words.is_none_or(|most| words <= most)
-    }
-
     /// The dataset that was selected.
     ///
     /// # Errors
@@ -124,7 +141,7 @@ impl Selection {
         }
         if self.texts.is_empty() {
             let within = split.map_or(String::new(), |split| format!(" of split '{split}'"));
-            let outside = match (self.min_words, self.max_words) {
+            let outside = match (self.words.least, self.words.most) {
                 (None, None) => String::new(),
                 (Some(least), None) => {
                     format!(", {} have fewer than {least} words", self.outside_length)

@@ -240,7 +240,8 @@ fn rewrite(
 }
 
 /// Why a release counts as missing: its own failure, or an empty text.
-fn failure(release: &Release) -> Option<Failure> {
+#[must_use]
+pub fn failure(release: &Release) -> Option<Failure> {
     let empty = || {
         release
             .text

@@ -11,7 +11,7 @@ use teda::audit::plan::recorded;
 use teda::audit::progress::Progress;
 use teda::audit::resume::{Standing, resume, standing};
 use teda::audit::run::{Ended, Prepared};
-use teda::audit::source::{Claim, EXEC, Source};
+use teda::audit::source::{Claim, Source};
 use teda::audit::stopping::Until;
 use teda::models::Access;
 use teda::report::columns::{lines, table};
@@ -19,11 +19,10 @@ use teda::report::{finish, finished_run, utilities};
 use teda_attacks::Choice;
 use teda_core::{Neighbours, Result};
 use teda_datasets::Limits;
-use teda_mechanisms::{Kind, registry};
 use teda_results::{Cell, UtilityCell};
 
 use super::Outcome;
-use super::flags::{DataArguments, ModelArguments, PaceArguments};
+use super::flags::{DataArguments, ModelArguments, PaceArguments, mechanisms};
 use super::output::{self, Format, print, say, warn};
 use super::progress::Terminal;
 
@@ -300,7 +299,7 @@ impl Arguments {
         let (mechanisms, datasets, lambdas) = match recorded {
             Some(file) => (vec![Source::Releases(file.into())], Vec::new(), vec![0.0]),
             None => (
-                self.mechanisms()?,
+                mechanisms(&self.mech)?,
                 self.data.requests(),
                 self.lambda.clone(),
             ),
@@ -336,25 +335,6 @@ impl Arguments {
             utilities: self.utility.clone(),
             ..self.model.config(mechanisms, epsilons, datasets)
         })
-    }
-
-    /// The mechanisms, with `all` expanded.
-    fn mechanisms(&self) -> Result<Vec<Source>> {
-        // A command may contain commas.
-        let (commands, names): (Vec<&String>, _) =
-            self.mech.iter().partition(|name| name.starts_with(EXEC));
-        let names = names.into_iter().flat_map(|names| names.split(','));
-        let mut all = Vec::new();
-        for name in names.chain(commands.into_iter().map(String::as_str)) {
-            if name == "all" {
-                // Protocols encode categories: they do not rewrite texts.
-                let rewriters = registry::ALL.iter().filter(|e| e.kind != Kind::Protocol);
-                all.extend(rewriters.map(|entry| Source::Registry(entry)));
-            } else {
-                all.push(Source::parse(name)?);
-            }
-        }
-        Ok(all)
     }
 
     fn say_where(&self, directory: &Path) {

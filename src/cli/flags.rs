@@ -8,10 +8,11 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use teda::audit::config::Config;
 use teda::audit::progress::Progress;
 use teda::audit::run::Control;
-use teda::audit::source::Source;
+use teda::audit::source::{EXEC, Source};
 use teda::models::{Access, Programs, Say};
 use teda_core::{Error, Result};
 use teda_datasets::{Limits, Request};
+use teda_mechanisms::{Kind, registry};
 use teda_server::{Budget, LARGEST_ANSWER};
 
 use super::interrupt::interrupt;
@@ -57,6 +58,28 @@ impl DataArguments {
             })
             .collect()
     }
+}
+
+/// The mechanisms that were named, each alone or in a list, with `all` expanded.
+///
+/// # Errors
+/// Usage, for a name that is unknown.
+pub fn mechanisms(named: &[String]) -> Result<Vec<Source>> {
+    // A command may contain commas.
+    let (commands, names): (Vec<&String>, _) =
+        named.iter().partition(|name| name.starts_with(EXEC));
+    let names = names.into_iter().flat_map(|names| names.split(','));
+    let mut all = Vec::new();
+    for name in names.chain(commands.into_iter().map(String::as_str)) {
+        if name == "all" {
+            // Protocols encode categories: they do not rewrite texts.
+            let rewriters = registry::ALL.iter().filter(|e| e.kind != Kind::Protocol);
+            all.extend(rewriters.map(|entry| Source::Registry(entry)));
+        } else {
+            all.push(Source::parse(name)?);
+        }
+    }
+    Ok(all)
 }
 
 /// How mechanisms and models are set up.

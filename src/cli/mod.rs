@@ -15,6 +15,7 @@ mod report;
 mod rewrite;
 mod selftest;
 mod snr;
+mod task;
 
 use clap::{Parser, Subcommand};
 use teda_core::{Error, Result};
@@ -39,6 +40,7 @@ const EXIT_CODES: &str = "Exit status: 0 done, 1 failed while running, 2 wrong u
 enum Command {
     Audit(Box<audit::Arguments>),
     Rewrite(rewrite::Arguments),
+    Task(Box<task::Arguments>),
     Check(check::Arguments),
     Report(report::Arguments),
     Merge(merge::Arguments),
@@ -82,6 +84,7 @@ impl Command {
         match self {
             Self::Audit(arguments) => arguments.run(),
             Self::Rewrite(arguments) => arguments.run(),
+            Self::Task(arguments) => arguments.run(),
             Self::Check(arguments) => arguments.run(),
             Self::Report(arguments) => arguments.run(),
             Self::Merge(arguments) => arguments.run(),

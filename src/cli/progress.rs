@@ -18,12 +18,15 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 /// Shows how far a run is, with a running estimate.
 pub struct Terminal {
     quiet: bool,
+    /// What is counted.
+    what: &'static str,
     shown: Mutex<Option<Shown>>,
 }
 
 /// A run that is shown.
 struct Shown {
     bar: ProgressBar,
+    what: &'static str,
     /// When the last plain line was printed; `None` on a terminal or when quiet.
     lines: Option<Instant>,
     started: Instant,
@@ -33,8 +36,14 @@ struct Shown {
 impl Terminal {
     /// Nothing to show yet, and never if `quiet`.
     pub fn new(quiet: bool) -> Self {
+        Self::counting(quiet, "trials")
+    }
+
+    /// Like [`Self::new`], for something else than trials.
+    pub fn counting(quiet: bool, what: &'static str) -> Self {
         Self {
             quiet,
+            what,
             shown: Mutex::new(None),
         }
     }
@@ -60,9 +69,10 @@ impl Progress for Terminal {
         } else {
             ProgressDrawTarget::stderr()
         };
-        let style = ProgressStyle::with_template(
-            "{bar:24} {human_pos}/{human_len} trials  {elapsed} gone, {eta} left  {msg}",
-        )
+        let what = self.what;
+        let style = ProgressStyle::with_template(&format!(
+            "{{bar:24}} {{human_pos}}/{{human_len}} {what}  {{elapsed}} gone, {{eta}} left  {{msg}}",
+        ))
         .expect("the template is well-formed");
         let bar = ProgressBar::with_draw_target(Some(total), target).with_style(style);
         bar.set_position(done);
@@ -70,6 +80,7 @@ impl Progress for Terminal {
         let shown = self.shown.lock();
         *shown.unwrap_or_else(std::sync::PoisonError::into_inner) = Some(Shown {
             bar,
+            what,
             lines: (!self.quiet && !terminal).then(Instant::now),
             started: Instant::now(),
             already_done: done,
@@ -127,7 +138,8 @@ impl Shown {
             HumanDuration(Duration::from_secs_f64(seconds)).to_string()
         };
         say(format_args!(
-            "{done}/{total} trials, {} gone, {left} left  {}",
+            "{done}/{total} {}, {} gone, {left} left  {}",
+            self.what,
             HumanDuration(elapsed),
             self.bar.message()
         ));

@@ -10,7 +10,8 @@ fn help_of_every_command() {
     let sandbox = Sandbox::new();
     assert_snapshot!("help", sandbox.stdout(&["--help"]));
     for command in [
-        "audit", "rewrite", "check", "report", "merge", "list", "data", "models", "selftest",
+        "audit", "rewrite", "task", "check", "report", "merge", "list", "data", "models",
+        "selftest",
     ] {
         assert_snapshot!(
             format!("help-{command}"),

@@ -274,3 +274,17 @@ fn a_read_only_run_is_reported() {
         false => eprintln!("skipped: permissions do not bind this user"),
     }
 }
+
+#[test]
+fn a_task_ends_where_it_is_told_to() {
+    let s = Sandbox::new();
+    let mechanism = slow(&s);
+    let mut task = s.command(&["task", "--mech", &mechanism, "--limit", "20"]);
+    let child = started(task.stdin(Stdio::null()));
+    until("no program is asked", || s.path("number").exists());
+    send(&child, "-INT");
+    let output = end(child);
+    assert_eq!(output.status.code(), Some(130));
+    assert!(output.stdout.is_empty());
+    assert!(text(&output.stderr).contains("interrupted"));
+}

@@ -18,5 +18,6 @@ mod outside;
 mod recorded;
 mod rows;
 mod sandbox;
+mod tasks;
 mod then;
 mod utilities;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// 64-bit FNV-1a with a final mix: for words, whose collisions would only cost a guess.
-pub(crate) fn hash(bytes: impl IntoIterator<Item = u8>) -> u64 {
+pub fn hash(bytes: impl IntoIterator<Item = u8>) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in bytes {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -20,11 +20,11 @@ pub(super) fn mix(number: u64) -> u64 {
 }
 
 /// A table keyed by hashes. Its order is never used.
-pub(crate) type Table<T> = HashMap<u64, T, BuildHasherDefault<Same>>;
+pub type Table<T> = HashMap<u64, T, BuildHasherDefault<Same>>;
 
 /// Uses a hash as it is.
 #[derive(Default)]
-pub(crate) struct Same(u64);
+pub struct Same(u64);
 
 impl Hasher for Same {
     fn finish(&self) -> u64 {

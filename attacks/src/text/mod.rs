@@ -6,6 +6,7 @@ mod rarity;
 mod words;
 
 pub(crate) use grams::Grams;
-pub(crate) use hash::{Table, hash};
+pub use hash::{Same, Table, hash};
 pub(crate) use rarity::Rarity;
-pub(crate) use words::{bigrams, distinct, shared, words};
+pub use words::{bigrams, words};
+pub(crate) use words::{distinct, shared};

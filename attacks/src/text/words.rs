@@ -6,7 +6,7 @@ use super::hash::{hash, mix};
 
 /// The words of a text as hashes, in order: the longest runs of letters, digits and combining marks, in
 /// lower case.
-pub(crate) fn words(text: &str) -> Vec<u64> {
+pub fn words(text: &str) -> Vec<u64> {
     let belongs = |c: char| c.is_alphanumeric() || (!c.is_ascii() && is_combining_mark(c));
     text.split(|c: char| !belongs(c))
         .filter(|word| !word.is_empty())
@@ -28,7 +28,7 @@ fn lower(word: &str) -> u64 {
 }
 
 /// Each pair of neighbouring words as one hash, in order.
-pub(crate) fn bigrams(words: &[u64]) -> Vec<u64> {
+pub fn bigrams(words: &[u64]) -> Vec<u64> {
     let both = |pair: &[u64]| mix(pair[0].rotate_left(17) ^ pair[1]);
     words.windows(2).map(both).collect()
 }

@@ -5,6 +5,7 @@ mod containers;
 mod counts;
 mod delimited;
 mod json_lines;
+mod labelled;
 mod limits;
 mod parquet;
 mod recorded;

@@ -1,0 +1,132 @@
+//! The results as a table for people, with what its lines mean.
+
+use teda_core::{Unit, plain, plain_lines};
+
+use super::document::{Document, Line, Mode};
+use super::score::Spread;
+use crate::report::columns::{lines, table};
+
+impl Mode {
+    /// What it is called in the table.
+    fn title(self) -> &'static str {
+        match self {
+            Self::Majority => "majority class",
+            Self::Clean => "clean",
+            Self::Utility => "utility",
+            Self::Static => "static attacker",
+            Self::Adaptive => "adaptive attacker",
+        }
+    }
+
+    /// What its line says.
+    fn meaning(self) -> &'static str {
+        match self {
+            Self::Majority => {
+                "the class that most training texts have, whatever the text: the lower line"
+            }
+            Self::Clean => "trained on clean texts and tested on clean ones: the upper line",
+            Self::Utility => {
+                "trained on privatised texts, tested on clean ones: what they are still good for"
+            }
+            Self::Static => "trained on clean texts, infers the label of privatised ones",
+            Self::Adaptive => {
+                "trained on privatised texts, infers the label of other privatised ones"
+            }
+        }
+    }
+
+    const ALL: [Self; 5] = [
+        Self::Majority,
+        Self::Clean,
+        Self::Utility,
+        Self::Static,
+        Self::Adaptive,
+    ];
+}
+
+/// One line for every mechanism, ε and mode, and what they mean. The same document gives the same bytes.
+#[must_use]
+pub fn render(document: &Document) -> String {
+    let mut table = table([
+        "mechanism",
+        "nominal ε",
+        "mode",
+        "accuracy",
+        "macro F1",
+        "no release",
+    ]);
+    for line in &document.results {
+        let unit = line.epsilon_unit.map_or("", Unit::name);
+        table.add_row([
+            line.mechanism
+                .as_deref()
+                .map_or("-".into(), |name| plain(name).into_owned()),
+            line.epsilon.map_or("-".into(), |e| format!("{e} / {unit}")),
+            line.mode.title().to_owned(),
+            number(&line.accuracy),
+            number(&line.macro_f1),
+            missing(line),
+        ]);
+    }
+    lines(&table) + &plain_lines(&legend(document))
+}
+
+fn number(spread: &Spread) -> String {
+    match spread.deviation {
+        None => format!("{:.4}", spread.mean),
+        Some(deviation) => format!("{:.4} ± {deviation:.4}", spread.mean),
+    }
+}
+
+fn missing(line: &Line) -> String {
+    match (&line.mechanism, line.lost) {
+        (None, _) => "-".to_owned(),
+        (_, 0) => line.missing.to_string(),
+        (_, lost) => format!("{} ({lost} lost on the way)", line.missing),
+    }
+}
+
+/// What the numbers are of, and what the modes mean that are in the table.
+fn legend(document: &Document) -> String {
+    let data = &document.data;
+    let by = match data.divided_by {
+        "splits" => "divided by its own splits",
+        _ => "divided 9 to 1 by the digests of the texts",
+    };
+    let mut text = format!(
+        "\n{}: {} texts to train on, {} to test on, {by}; {} classes of '{}'.\n",
+        data.name,
+        data.train,
+        data.test,
+        data.classes.len(),
+        data.label
+    );
+    let modes = Mode::ALL.into_iter();
+    let used = modes.filter(|mode| document.results.iter().any(|line| line.mode == *mode));
+    for mode in used {
+        text += &format!("  {:<18} {}\n", mode.title(), mode.meaning());
+    }
+    let clean = document
+        .results
+        .iter()
+        .find(|line| line.mode == Mode::Clean);
+    if let Some(clean) = clean {
+        let rate = clean.accuracy.mean;
+        let error = (rate * (1.0 - rate) / data.test as f64).sqrt();
+        text += &format!(
+            "An accuracy of {rate:.4} on {} texts has a standard error of {error:.4}.\n",
+            data.test
+        );
+    }
+    if document.results.iter().any(|line| line.mechanism.is_some()) {
+        text += &match document.seeds {
+            1 => "One seed: the mechanism's coins would give other numbers with another.\n"
+                .to_owned(),
+            seeds => format!(
+                "Mean ± standard deviation over {seeds} seeds. A seed changes the coins of the mechanism and nothing else.\n"
+            ),
+        };
+        text += "A text without a release is an empty text, to train and to test on; counted over all seeds.\n";
+    }
+    text
+}
