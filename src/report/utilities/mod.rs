@@ -20,7 +20,7 @@ pub use table::render;
 /// utilities wait for the whole.
 ///
 /// # Errors
-/// Those of [`measure`]; failed, if a file cannot be written.
+/// Those of [`measure()`]; failed, if a file cannot be written.
 pub fn complete(directory: &Path, cells: &[Cell], access: &Access) -> Result<Vec<UtilityCell>> {
     let manifest = Manifest::load(directory)?;
     let utilities = Config::of_run(&manifest, directory)?.utilities;
