@@ -123,7 +123,7 @@ pub fn model(context: &Context, who: &str) -> Result<Arc<dyn LanguageModel>> {
         })
 }
 
-/// Noise of one of the names in [`NOISE`] for latents of `values` numbers, each in an interval of length `range`.
+/// Noise of one of [`NOISES`](crate::NOISES) for latents of `values` numbers, each in an interval of length `range`.
 #[must_use]
 pub fn noise(name: &str, range: f64, values: usize, epsilon: f64, delta: f64) -> AdditiveNoise {
     let values = values as f64;
@@ -135,7 +135,7 @@ pub fn noise(name: &str, range: f64, values: usize, epsilon: f64, delta: f64) ->
     AdditiveNoise::new(name, sensitivity, epsilon, delta)
 }
 
-/// Noise of one of the names in [`NOISE`] for latents of `values` numbers, with these settings in all else.
+/// Noise of one of [`NOISES`](crate::NOISES) for latents of `values` numbers, with these settings in all else.
 #[must_use]
 pub fn noise_of(name: &str, settings: &Settings, values: usize, epsilon: f64) -> AdditiveNoise {
     let range = 2.0 * settings.get(CLIP.name);

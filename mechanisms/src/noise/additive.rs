@@ -20,7 +20,7 @@ use super::analytic_gaussian;
 use super::coin::laplace;
 use super::metric::normals;
 
-/// The names that [`NOISE`] can have.
+/// The names that the parameter `noise` can have.
 pub const NOISES: [&str; 3] = ["analytic-gaussian", "gaussian", "laplace"];
 
 /// The law of the noise.
