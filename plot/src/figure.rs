@@ -256,7 +256,7 @@ mod tests {
             drawn(&[series("krr", &GRID, 0.9)], &options).0
         };
         let two = of(2);
-        for text in ["0 · 50 %", "1 · 73 %", "7 · 99.9 %", "success among 2"] {
+        for text in ["0 · 50 %", "1 · 73 %", "7 · 99.91 %", "success among 2"] {
             assert!(two.contains(text), "{text}");
         }
         assert!(of(4).contains("0 · 25 %"));
