@@ -48,13 +48,19 @@ pub fn render(cells: &[Cell]) -> String {
                 .map_or("-".into(), |e| match cell.metric {
                     // ε times a distance, which is no round number.
                     Some(_) => format!("{e:.4}"),
-                    None => format!("{e}"),
+                    None => claimed(e),
                 }),
             cell.verdict.to_string(),
         ]);
     }
     let said = other_failures(cells) + &legend(cells) + &sentences(cells);
     lines(&table) + &plain_lines(&said)
+}
+
+/// A claim, without the digits that only the rounding of a product made: 19 times 0.1 is 1.9.
+fn claimed(epsilon: f64) -> String {
+    let rounded = format!("{epsilon:.10e}").parse().unwrap_or(epsilon);
+    f64::to_string(&rounded)
 }
 
 /// The failures that have no column: losses on the way, and failures of runs that did not record the cause.
@@ -159,4 +165,18 @@ fn legend(cells: &[Cell]) -> String {
         text += "Each bound holds by itself. The sentences below name the greatest of a mechanism's cells and pay for that choice: alpha over their number.\n";
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_has_no_digits_of_rounding() {
+        let shown: Vec<String> = [19.0 * 0.1, 0.1 + 0.2, 2.0, 0.005, 47_500.0, 1.0 / 3.0]
+            .map(claimed)
+            .to_vec();
+        let expected = ["1.9", "0.3", "2", "0.005", "47500", "0.33333333333"];
+        assert_eq!(shown, expected);
+    }
 }
