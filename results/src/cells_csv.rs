@@ -76,7 +76,8 @@ pub fn to_string(cells: &[Cell]) -> Result<String> {
 }
 
 /// A text escaped so that a spreadsheet does not interpret it.
-fn name(text: &str) -> String {
+#[must_use]
+pub fn name(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = plain(text);
     match formula {

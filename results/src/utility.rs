@@ -6,9 +6,10 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use teda_core::{Error, Neighbours, Result, Unit, plain};
+use teda_core::{Error, Neighbours, Result, Unit};
 
 use crate::atomic;
+use crate::cells_csv::name;
 
 /// The mean of one utility over the releases of one (dataset, mechanism, ε, neighbours, k, λ).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,11 +62,6 @@ pub fn write(path: &Path, cells: &[UtilityCell]) -> Result<()> {
     let failed = |e: &dyn std::fmt::Display| Error::failed(format!("utilities as CSV: {e}"));
     let mut writer = csv::Writer::from_writer(Vec::new());
     for cell in cells {
-        // A spreadsheet would run a name that looks like a formula.
-        let name = |text: &str| {
-            let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-            format!("{}{}", if formula { "'" } else { "" }, plain(text))
-        };
         let row = UtilityCell {
             dataset: name(&cell.dataset),
             mechanism: name(&cell.mechanism),

@@ -33,10 +33,12 @@ impl Arguments {
             ));
         }
         let access = self.access.access(false);
-        let merge = || merge::merge(&self.runs, self.out.as_deref(), &access);
-        let (directory, cells) = self.speed.pool()?.install(merge)?;
-        let complete = || utilities::complete(&directory, &cells, &access);
-        let measured = self.speed.pool()?.install(complete)?;
+        let whole = || {
+            let (directory, cells) = merge::merge(&self.runs, self.out.as_deref(), &access)?;
+            let measured = utilities::complete(&directory, &cells, &access)?;
+            Ok((directory, cells, measured))
+        };
+        let (directory, cells, measured) = self.speed.pool()?.install(whole)?;
         warn(&cells);
         print(&output::cells(Format::Table, &directory, cells, measured)?)?;
         say(format_args!("run directory: {}", directory.display()));

@@ -41,7 +41,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME,…")]
     attack: Option<String>,
     /// Shows in how many trials two attacks of a run disagree, with examples, instead of its cells
-    #[arg(long, conflicts_with_all = ["attack", "alpha", "delta", "estimator", "utility", "out"])]
+    #[arg(long, conflicts_with_all = ["attack", "alpha", "delta", "estimator", "utility", "out", "x", "success"])]
     agreement: bool,
     /// Language model that the attack `llm` judges with, if another than the run's
     #[arg(long, value_name = "MODEL", requires = "attack")]

@@ -187,14 +187,31 @@ pub fn write_results(
     utilities: &[UtilityCell],
     view: View,
 ) -> Result<()> {
-    let shown = Some(directory.display().to_string());
-    let document = Document::new(shown, cells.to_vec()).with_utilities(utilities.to_vec());
-    document.write(&directory.join(RESULT))?;
     cells_csv::write(&directory.join(CELLS), cells)?;
     curves::write(directory, cells, view)?;
-    if !utilities.is_empty() {
-        utility::write(&directory.join(UTILITIES), utilities)?;
-        frontier::draw(directory, cells, utilities)?;
+    write_document(directory, cells, utilities)?;
+    match utilities {
+        [] => Ok(()),
+        utilities => write_utilities(directory, cells, utilities),
     }
-    Ok(())
+}
+
+/// Writes utilities beside cells whose other files are written.
+///
+/// # Errors
+/// Failed, if a file cannot be written.
+pub fn add_utilities(directory: &Path, cells: &[Cell], utilities: &[UtilityCell]) -> Result<()> {
+    write_document(directory, cells, utilities)?;
+    write_utilities(directory, cells, utilities)
+}
+
+fn write_document(directory: &Path, cells: &[Cell], utilities: &[UtilityCell]) -> Result<()> {
+    let shown = Some(directory.display().to_string());
+    let document = Document::new(shown, cells.to_vec()).with_utilities(utilities.to_vec());
+    document.write(&directory.join(RESULT))
+}
+
+fn write_utilities(directory: &Path, cells: &[Cell], utilities: &[UtilityCell]) -> Result<()> {
+    utility::write(&directory.join(UTILITIES), utilities)?;
+    frontier::draw(directory, cells, utilities)
 }

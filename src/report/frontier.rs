@@ -8,6 +8,9 @@ use teda_results::{Cell, UtilityCell};
 
 use crate::report::explanation::confidence;
 
+/// Share of trials without a release above which a point says so.
+const FAILED: f64 = 0.01;
+
 /// Draws `frontier-UTILITY.svg` and `.png` into `directory`, one picture a utility. A point's leakage is the greatest bound of
 /// any attack at its setting, each bound by itself.
 ///
@@ -35,8 +38,16 @@ fn picture(cells: &[Cell], utilities: &[&UtilityCell]) -> Frontier {
         .iter()
         .all(|u| settings(u) == settings(utilities[0]));
     let mut lines: Vec<FrontierLine> = Vec::new();
+    let mut infinite = 0;
     for utility in utilities {
-        let Some(point) = point(cells, utility) else {
+        let Some(leak) = leak(cells, utility) else {
+            continue;
+        };
+        if leak.is_infinite() {
+            infinite += 1;
+            continue;
+        }
+        let Some(point) = point(leak, utility) else {
             continue;
         };
         let mut label = utility.mechanism.clone();
@@ -59,17 +70,20 @@ fn picture(cells: &[Cell], utilities: &[&UtilityCell]) -> Frontier {
     }
     let first = utilities.first();
     let percent = confidence(first.map_or(0.01, |u| u.alpha));
-    let subtitle = first.map_or(String::new(), |u| {
+    let mut subtitle = first.map_or(String::new(), |u| {
         let data = if one_data_set {
             &u.dataset
         } else {
             "several data sets"
         };
         format!(
-            "{data} · {} · a number is the nominal ε; up and left is better",
+            "{data} · {} · a number is the nominal ε; up and left is better; 0 is no proof of privacy",
             u.signature
         )
     });
+    if infinite > 0 {
+        subtitle += &format!(" · {infinite} infinite bounds are not drawn");
+    }
     Frontier {
         title: format!("{} against leakage", first.map_or("", |u| &u.utility)),
         subtitle,
@@ -79,8 +93,8 @@ fn picture(cells: &[Cell], utilities: &[&UtilityCell]) -> Frontier {
     }
 }
 
-/// The point of one setting; `None` if it has no mean, or no bound that can be drawn.
-fn point(cells: &[Cell], utility: &UtilityCell) -> Option<FrontierPoint> {
+/// The greatest bound of any attack at the setting of a utility; `None` if there is no cell of it.
+fn leak(cells: &[Cell], utility: &UtilityCell) -> Option<f64> {
     let same = |cell: &&Cell| {
         cell.dataset == utility.dataset
             && cell.mechanism == utility.mechanism
@@ -89,11 +103,74 @@ fn point(cells: &[Cell], utility: &UtilityCell) -> Option<FrontierPoint> {
             && (cell.k, cell.lambda) == (utility.k, utility.lambda)
     };
     let bounds = cells.iter().filter(same).map(|cell| cell.empirical_epsilon);
-    let leak = bounds.filter(|bound| bound.is_finite()).reduce(f64::max)?;
+    bounds.reduce(f64::max)
+}
+
+/// The point of one setting; `None` if its utility has no mean. Failures too frequent to ignore stand beside it.
+fn point(leak: f64, utility: &UtilityCell) -> Option<FrontierPoint> {
+    let epsilon = utility.epsilon.map(|epsilon| epsilon.to_string());
+    let share = utility.failed as f64 / utility.trials as f64;
+    let failed = (share > FAILED).then(|| format!("{:.0} % failed", 100.0 * share));
+    let label: Vec<String> = [epsilon, failed].into_iter().flatten().collect();
     Some(FrontierPoint {
         leak,
         utility: utility.mean?,
         interval: utility.mean_lower.zip(utility.mean_upper),
-        label: utility.epsilon.map(|epsilon| epsilon.to_string()),
+        label: (!label.is_empty()).then(|| label.join(", ")),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The cells of one setting with these bounds, and its utility with so many failures of 100 trials.
+    fn setting(bounds: &[serde_json::Value], failed: u64) -> (Vec<Cell>, UtilityCell) {
+        let shared = serde_json::json!({
+            "dataset": "snips", "mechanism": "em", "epsilon": 2.0, "epsilon_unit": "text",
+            "neighbours": "any-texts", "k": 2, "lambda": 0.0, "alpha": 0.01, "trials": 100, "failed": failed,
+        });
+        let with = |more: serde_json::Value| {
+            let mut all = shared.clone();
+            let more = more.as_object().unwrap().clone();
+            all.as_object_mut().unwrap().extend(more);
+            all
+        };
+        let cell = |bound: &serde_json::Value| {
+            let cell = with(serde_json::json!({
+                "attack": "embedding", "hits": 60, "success_rate": 0.6, "success_lower": 0.5, "delta": 0.0,
+                "estimator": "certificate", "empirical_epsilon": bound, "ceiling": "inf",
+                "claimed_epsilon": null, "verdict": "no-claim", "seconds": null,
+            }));
+            serde_json::from_value(cell).unwrap()
+        };
+        let utility = with(serde_json::json!({
+            "utility": "cosine", "signature": "encoder: builtin", "undefined": 0, "mean": 0.5,
+            "mean_lower": null, "mean_upper": null, "deviation": null, "corpus": null, "corpus_signature": null,
+        }));
+        let cells = bounds.iter().map(cell).collect();
+        (cells, serde_json::from_value(utility).unwrap())
+    }
+
+    /// A finite bound of one attack says nothing where another's is infinite.
+    #[test]
+    fn an_infinite_bound_is_not_drawn_as_a_smaller_one() {
+        let (cells, utility) = setting(&[1.5.into(), "inf".into()], 0);
+        let picture = picture(&cells, &[&utility]);
+        assert!(picture.lines.is_empty());
+        assert!(picture.subtitle.contains("1 infinite bounds are not drawn"));
+    }
+
+    #[test]
+    fn the_greatest_bound_is_drawn_and_failures_stand_beside_it() {
+        let label = |failed| {
+            let (cells, utility) = setting(&[0.5.into(), 1.5.into()], failed);
+            let picture = picture(&cells, &[&utility]);
+            let point = &picture.lines[0].points[0];
+            assert_eq!(point.leak, 1.5);
+            point.label.clone().unwrap()
+        };
+        assert_eq!(label(1), "2");
+        assert_eq!(label(97), "2, 97 % failed");
+    }
 }

@@ -1,8 +1,9 @@
 //! The results as data: one line for each mechanism, ε and mode, as JSON and as CSV.
 
 use serde::Serialize;
-use teda_core::{Error, Result, Unit, plain};
+use teda_core::{Error, Result, Unit};
 use teda_results::ModelRecord;
+use teda_results::cells_csv;
 use teda_server::Usage;
 
 use super::score::Spread;
@@ -178,9 +179,7 @@ impl Document {
 
 /// A foreign name as a field of a CSV.
 fn name(text: &str) -> String {
-    let text = plain(text);
-    let formula = text.starts_with(['=', '+', '-', '@']);
-    let text = format!("{}{text}", if formula { "'" } else { "" });
+    let text = cells_csv::name(text);
     match text.contains([',', '"']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text,

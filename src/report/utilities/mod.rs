@@ -10,7 +10,6 @@ use teda_results::{Cell, Document, Manifest, UtilityCell};
 
 use crate::audit::config::Config;
 use crate::models::Access;
-use crate::report::curves::View;
 use crate::report::{finish, finished_run};
 
 pub use measure::{Asked, measure};
@@ -32,7 +31,7 @@ pub fn complete(directory: &Path, cells: &[Cell], access: &Access) -> Result<Vec
         ..Asked::default()
     };
     let measured = measure(&finished_run::open(directory)?, &asked, access)?;
-    finish::write_results(directory, cells, &measured, View::default())?;
+    finish::add_utilities(directory, cells, &measured)?;
     Ok(measured)
 }
 
