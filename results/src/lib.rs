@@ -14,7 +14,7 @@ mod document;
 pub mod guesses;
 mod journal;
 mod manifest;
-mod number;
+pub mod number;
 mod parquet;
 mod row;
 mod rundir;
@@ -24,6 +24,7 @@ mod timestamp;
 pub mod trials;
 pub mod utility;
 
+pub use atomic::write as atomic_write;
 pub use cell::{Candidates, Cell, Metric};
 pub use document::Document;
 pub use journal::Journal;

@@ -136,7 +136,10 @@ impl Arguments {
     }
 
     /// The task that these flags ask for.
-    fn task(&self) -> Result<Task> {
+    ///
+    /// # Errors
+    /// Usage, for flags that have no meaning without a mechanism.
+    pub fn task(&self) -> Result<Task> {
         let data = &self.data;
         let request = Request {
             source: data.dataset.clone(),
