@@ -18,6 +18,7 @@ mod outside;
 mod recorded;
 mod rows;
 mod sandbox;
+mod studies;
 mod tasks;
 mod then;
 mod utilities;
