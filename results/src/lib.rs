@@ -24,7 +24,7 @@ mod timestamp;
 pub mod trials;
 pub mod utility;
 
-pub use cell::{Candidates, Cell, Metric};
+pub use cell::{Candidates, Cell, Metric, Recall};
 pub use document::Document;
 pub use journal::Journal;
 pub use manifest::{CellPlan, DatasetRecord, Machine, Manifest, ModelRecord, Status};
