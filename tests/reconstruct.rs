@@ -26,7 +26,10 @@ fn its_bounds_cover_the_truth_and_reach_it() {
     const TRIALS: u64 = 400;
     const EPSILON: f64 = 1.0;
     const ALPHA: f64 = 0.05;
-    let audit = Audit::of("krr").texts(TEXTS).epsilons([EPSILON]);
+    // Two texts: with more, a release can be neither candidate, and then nobody reaches ε.
+    let audit = Audit::of("krr")
+        .texts(TEXTS[..2].iter().copied())
+        .epsilons([EPSILON]);
     let audit = audit.lambda(0.0).attacks(["reconstruct"]);
     let prepared = audit.prepare().unwrap();
     let simulation = prepared.simulation().unwrap();
@@ -48,9 +51,13 @@ fn its_bounds_cover_the_truth_and_reach_it() {
     let p = if seen == 0 { 1.0 } else { tail.sf(seen - 1) };
     println!("{seen} of {AUDITS} above ε, p = {p:.4}");
     assert!(p > 1e-4, "{seen} of {AUDITS}, p = {p}");
-    // Clopper-Pearson is conservative by an atom of the binomial, and a release that is no candidate says nothing: as a
-    // bound at half the tail would give 25 ± 5, so must this one show that it can exceed.
-    assert!(seen >= 8, "{seen} of {AUDITS} at a tail of {}", ALPHA / 2.0);
+    // Clopper-Pearson is conservative by at most one atom of the binomial: 50 are expected at most, and a bound at half the
+    // tail, or an attack that reads less, would give 25 ± 5.
+    assert!(
+        seen >= 26,
+        "{seen} of {AUDITS} at a tail of {}",
+        ALPHA / 2.0
+    );
 }
 
 fn recall(report: &Report) -> Recall {

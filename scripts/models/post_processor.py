@@ -278,6 +278,8 @@ def train(args) -> None:
     last = judge(torch, model, tokenizer, held, device, most)
     print("after:", last, flush=True)
     args.out.mkdir(parents=True, exist_ok=True)
+    # teda shows it a text alone, and no prompt around it, wherever it is named.
+    model.config.teda_reads = "text"
     model.save_pretrained(args.out)
     tokenizer.backend_tokenizer.save(str(args.out / "tokenizer.json"))
     facts = {
