@@ -99,6 +99,8 @@ def read(paths: list[Path]) -> tuple[list, list]:
     """Pairs to train on, and pairs held out: by their source, so that no text is on both sides."""
     train, held = [], []
     for path in paths:
+        if not path.is_file():
+            raise SystemExit(f"--pairs {path}: there is no such file")
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             row = json.loads(line)
             if not isinstance(row.get("source"), str) or not isinstance(row.get("release"), str):

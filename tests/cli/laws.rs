@@ -154,12 +154,14 @@ fn nor_do_they_where_releases_are_rewritten_once_more() {
 }
 
 /// An attack that writes sources back, beside one that does not.
-const READ: [&str; 11] = [
+const READ: [&str; 13] = [
     "audit",
     "--mech",
     "em,constant",
     "--attack",
     "reconstruct,embedding",
+    "--judge",
+    concat!(env!("CARGO_MANIFEST_DIR"), "/models/tests/fixtures/t5"),
     "--epsilon",
     "20",
     "--limit",
