@@ -167,13 +167,13 @@ const READ: [&str; 13] = [
     "--limit",
     "60",
     "--trials",
-    "60",
+    "30",
 ];
 
 #[test]
 fn nor_do_they_where_sources_are_written_back() {
     nothing_changes(&READ);
-    killed_and_resumed(&READ, [10, 61, 130]);
+    killed_and_resumed(&READ, [10, 41, 70]);
 }
 
 /// Latents, which are in no row, beside the releases that are made of them.
