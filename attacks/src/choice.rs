@@ -129,7 +129,18 @@ impl Choice {
         matches!(&self.maker, Maker::Registered(entry) if entry.latent)
     }
 
-    /// Whether it needs a language model as a judge.
+    /// Whether it writes sources back, so that rows say how much of them comes back.
+    #[must_use]
+    pub fn reads(&self) -> bool {
+        match &self.maker {
+            Maker::Registered(entry) => entry.reads,
+            Maker::Own(_, attack) => {
+                matches!(attack, Some(Built::Scores(attack)) if attack.reconstructor().is_some())
+            }
+        }
+    }
+
+    /// Whether it needs a language model, which judges or writes.
     #[must_use]
     pub fn needs_judge(&self) -> bool {
         matches!(&self.maker, Maker::Registered(entry) if entry.judge)

@@ -25,7 +25,7 @@ pub mod trials;
 pub mod utility;
 
 pub use atomic::write as atomic_write;
-pub use cell::{Candidates, Cell, Metric};
+pub use cell::{Candidates, Cell, Metric, Recall};
 pub use document::Document;
 pub use journal::Journal;
 pub use manifest::{CellPlan, DatasetRecord, Machine, Manifest, ModelRecord, Status};

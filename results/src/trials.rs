@@ -11,19 +11,23 @@ use std::path::Path;
 use teda_core::{Error, Result};
 
 /// Turns the journal into `trials.parquet`, in constant memory, hands the file's SHA-256 to `keep`, and removes the
-/// journal.
+/// journal. `reads` says whether rows may have a reading.
 ///
 /// If it is killed at any moment and called again after [`resume`], it produces the same bytes.
 ///
 /// # Errors
 /// Failed, if the journal is damaged or a file cannot be written; the journal is then kept. Any error that `keep`
 /// returns.
-pub fn finish(mut journal: Journal, keep: impl FnOnce(String) -> Result<()>) -> Result<()> {
+pub fn finish(
+    mut journal: Journal,
+    reads: bool,
+    keep: impl FnOnce(String) -> Result<()>,
+) -> Result<()> {
     journal.flush()?;
     let dir = journal.dir().to_owned();
     // Some systems do not remove a file that is open.
     drop(journal);
-    let mut writer = Writer::create(&dir, parquet::FILE)?;
+    let mut writer = Writer::create(&dir, parquet::FILE, reads)?;
     for row in journal::Lines::open(&dir)? {
         writer.push(row?)?;
     }
@@ -107,7 +111,7 @@ mod tests {
     }
 
     fn stored(journal: Journal) -> Result<()> {
-        finish(journal, |_| Ok(()))
+        finish(journal, false, |_| Ok(()))
     }
 
     fn journal(dir: &Path, rows: &[Row]) -> Journal {

@@ -12,6 +12,7 @@ pub mod keep;
 pub mod pairs;
 pub mod plan;
 pub mod progress;
+pub mod reading;
 mod records;
 mod replay;
 pub mod resume;

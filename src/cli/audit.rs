@@ -113,7 +113,7 @@ pub struct Arguments {
     /// perplexity (--scorer), length, copied, or all (see `teda list utilities`)
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     utility: Vec<String>,
-    /// Language model that the attack `llm` judges with: auto (that of --llm), builtin, a model of
+    /// Language model that the attack `llm` judges with and `reconstruct` writes with: auto (that of --llm), builtin, a model of
     /// `teda models list`, a repository of the hub, a path, or a server; and how: :by=likelihood (of the release, given each candidate; what a model in the process does) or
     /// :by=prompt (asked which candidate, in TeDA's words; what a server does)
     #[arg(long, value_name = "MODEL", default_value = "auto")]

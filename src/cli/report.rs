@@ -43,7 +43,7 @@ pub struct Arguments {
     /// Shows in how many trials two attacks of a run disagree, with examples, instead of its cells
     #[arg(long, conflicts_with_all = ["attack", "alpha", "delta", "estimator", "utility", "out", "x", "success"])]
     agreement: bool,
-    /// Language model that the attack `llm` judges with, if another than the run's
+    /// Language model that the attack `llm` judges with and `reconstruct` writes with, if another than the run's
     #[arg(long, value_name = "MODEL", requires = "attack")]
     judge: Option<String>,
     /// What the releases are still good for: cosine, bertscore, rouge1, rougeL, bleu, perplexity, length, copied, or all
@@ -189,7 +189,17 @@ impl Arguments {
         let choices = counting::choices(&shown);
         let is_new =
             |(_, asked): &(FinishedRun, Vec<Asked>)| asked.iter().any(|a| a.new_attack().is_some());
-        let sink = runs.iter().any(is_new).then(|| guesses::create(&out));
+        let reads = |(_, asked): &(FinishedRun, Vec<Asked>)| {
+            asked
+                .iter()
+                .filter_map(Asked::new_attack)
+                .any(Choice::reads)
+        };
+        let reads = runs.iter().any(reads);
+        let sink = runs
+            .iter()
+            .any(is_new)
+            .then(|| guesses::create(&out, reads));
         let mut sink = sink.transpose()?;
         let mut cells = Vec::new();
         for (stored, asked) in &runs {

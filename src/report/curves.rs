@@ -320,6 +320,7 @@ mod tests {
         assert_eq!(of(Axis::PerText), [Some(2.0), Some(15.0)]);
         let unknown = Cell {
             mean_units: None,
+            recall: None,
             ..token.clone()
         };
         let cells = [text.clone(), unknown];

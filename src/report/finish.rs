@@ -37,15 +37,16 @@ pub fn write(made: Made) -> Result<(PathBuf, Vec<Cell>)> {
     } = made;
     let directory = directory.path();
     let keeps_rows = journal.is_some();
+    let reads = made.attacks.iter().any(Choice::reads);
     if let Some(journal) = journal {
-        trials::finish(journal, |sha256| {
+        trials::finish(journal, reads, |sha256| {
             manifest.trials_sha256 = Some(sha256);
             manifest.save(directory)
         })?;
     }
     let is_part = manifest.shard.is_some();
     let counted = if !is_part && manifest.cells.iter().any(CellPlan::is_deferred) {
-        let mut sink = guesses::create(directory)?;
+        let mut sink = guesses::create(directory, false)?;
         let rows = trials::rows(directory)?;
         let counted = learn(&mut manifest.cells, made, rows, Some(&mut sink))?;
         sink.finish()?;

@@ -10,6 +10,7 @@ mod frontier;
 mod judge;
 mod mechanism;
 pub mod merge;
+mod reading;
 pub mod rejudge;
 pub mod table;
 pub mod utilities;
