@@ -15,7 +15,7 @@ use teda::audit::source::{Claim, Source};
 use teda::audit::stopping::Until;
 use teda::models::Access;
 use teda::report::columns::{lines, table};
-use teda::report::{finish, finished_run, utilities};
+use teda::report::{complete, finished_run, utilities};
 use teda_attacks::Choice;
 use teda_core::{Neighbours, Result};
 use teda_datasets::Limits;
@@ -258,9 +258,8 @@ impl Arguments {
     fn end(&self, ended: Ended, access: &Access) -> Result<Outcome> {
         match ended {
             Ended::Made(made) => {
-                let (directory, cells) = finish::write(*made)?;
-                let measured = utilities::complete(&directory, &cells, access)?;
-                self.show(&directory, cells, measured)
+                let done = complete::write(*made, access)?;
+                self.show(&done.directory, done.cells, done.utilities)
             }
             Ended::Interrupted(directory, keep) => {
                 let how = match keep {

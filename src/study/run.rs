@@ -20,7 +20,7 @@ use crate::audit::resume::{Standing, resume, standing};
 use crate::audit::run::{Control, Ended, Prepared};
 use crate::models::Access;
 use crate::report::agreement::{self, agreements};
-use crate::report::{finish, finished_run, utilities};
+use crate::report::{complete, finished_run, utilities};
 use crate::task::{self, Task};
 
 /// The folder of the parts' folders.
@@ -201,10 +201,15 @@ impl Part {
         match ended {
             Ended::Interrupted(..) => Ok(None),
             Ended::Made(made) => {
-                let (directory, cells) = finish::write(*made)?;
-                let measured = utilities::complete(&directory, &cells, access)?;
-                self.given(&directory, &cells, &measured, compared, access)
-                    .map(Some)
+                let done = complete::write(*made, access)?;
+                self.given(
+                    &done.directory,
+                    &done.cells,
+                    &done.utilities,
+                    compared,
+                    access,
+                )
+                .map(Some)
             }
         }
     }

@@ -15,6 +15,7 @@ mod leaks;
 mod models;
 mod old_runs;
 mod outside;
+mod pages;
 mod recorded;
 mod rows;
 mod sandbox;

@@ -114,18 +114,27 @@ fn a_study_is_run_written_and_read_again() {
         parts.iter().find(|part| part["name"] == name).unwrap()["needs"].clone()
     };
     assert_eq!(needs("response"), Value::Null);
-    assert_eq!(needs("elsewhere"), "what does not ship: give --use reviews=PATH, or FILE:COLUMN");
+    assert_eq!(
+        needs("elsewhere"),
+        "what does not ship: give --use reviews=PATH, or FILE:COLUMN"
+    );
     let methods = |part: &str, of: &str| -> Vec<String> {
         let points = first["points"].as_array().unwrap().iter();
         let of_part = points.filter(|p| p["at"]["part"] == part && p["at"]["of"] == of);
-        of_part.map(|p| p["at"]["method"].as_str().unwrap().to_owned()).collect()
+        of_part
+            .map(|p| p["at"]["method"].as_str().unwrap().to_owned())
+            .collect()
     };
     assert_eq!(methods("response", "copied"), ["krr", "krr", "identity"]);
     assert_eq!(methods("again", "bound"), ["krr", "krr", "identity"]);
     assert_eq!(methods("look", "distinct"), ["krr"]);
 
     let page = text(&sandbox.bytes("study", "study.md"));
-    for said in ["Of 3 statements: 1 holds, 1 refuted, 1 not tested", "![success rates](rates.svg)", "`elsewhere`"] {
+    for said in [
+        "Of 3 statements: 1 holds, 1 refuted, 1 not tested",
+        "![success rates](rates.svg)",
+        "`elsewhere`",
+    ] {
         assert!(page.contains(said), "{said}: {page}");
     }
     let picture = text(&sandbox.bytes("study", "rates.svg"));
@@ -133,7 +142,10 @@ fn a_study_is_run_written_and_read_again() {
 
     // The same again, read from what is there, and on one thread elsewhere.
     assert_eq!(document(&sandbox, &["small.toml", "--out", "study"]), first);
-    let alone = document(&sandbox, &["small.toml", "--out", "other", "--threads", "1"]);
+    let alone = document(
+        &sandbox,
+        &["small.toml", "--out", "other", "--threads", "1"],
+    );
     assert_eq!(alone, first);
 }
 
@@ -148,7 +160,13 @@ fn parts_can_be_run_alone_and_mechanisms_apart() {
     let parts = sandbox.stdout(&["study", "small.toml", "--scale", "paper", "--dry-run"]);
     assert_eq!(
         parts.split_whitespace().collect::<Vec<_>>(),
-        ["response-krr", "response-others", "again", "elsewhere-krr", "look-krr"]
+        [
+            "response-krr",
+            "response-others",
+            "again",
+            "elsewhere-krr",
+            "look-krr"
+        ]
     );
 }
 
@@ -156,11 +174,27 @@ fn parts_can_be_run_alone_and_mechanisms_apart() {
 fn what_is_wrong_is_said_with_its_place() {
     let sandbox = Sandbox::new();
     for (what, with, said) in [
-        ("trials = 2000", "trails = 2000", "small.toml:9: unknown key 'trails'"),
+        (
+            "trials = 2000",
+            "trails = 2000",
+            "small.toml:9: unknown key 'trails'",
+        ),
         ("[[figure]]", "[[figures]]", "unknown key 'figures'"),
-        ("mech = [\"krr\", \"identity\"]", "mech = \"kr\"", "small.toml:22: unknown mechanism 'kr'"),
-        ("of = \"response\"\nestimator", "of = \"nothing\"\nestimator", "which is no audit above it"),
-        ("values = [73.1, 98.2]", "values = [73.1]", "1 values at 2 places"),
+        (
+            "mech = [\"krr\", \"identity\"]",
+            "mech = \"kr\"",
+            "small.toml:22: unknown mechanism 'kr'",
+        ),
+        (
+            "of = \"response\"\nestimator",
+            "of = \"nothing\"\nestimator",
+            "which is no audit above it",
+        ),
+        (
+            "values = [73.1, 98.2]",
+            "values = [73.1]",
+            "1 values at 2 places",
+        ),
         ("margin = 0.05 }", "margins = 0.05 }", "margins"),
         ("name = \"look\"", "name = \"a/b\"", "it names a folder"),
     ] {
@@ -176,7 +210,11 @@ fn what_is_wrong_is_said_with_its_place() {
     assert!(error.contains("teda study list"), "{error}");
     sandbox.file("small.toml", SMALL);
     let output = sandbox.run(&["study", "small.toml", "--only", "loook"]);
-    assert!(text(&output.stderr).contains("'look'"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("'look'"),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 /// Two that ship, from beginning to end.
