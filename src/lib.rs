@@ -71,7 +71,7 @@ pub mod task;
 pub use builder::{Audit, Report};
 pub use teda_core::{
     Answer, Attack, Encoder, Error, Guarantee, Learner, Mechanism, Neighbours, Observation, Query,
-    Release, Result, Verdict,
+    Reading, Recalled, Reconstruction, Reconstructor, Release, Result, Verdict,
 };
 pub use teda_datasets::Limits;
 pub use teda_results::Cell;

@@ -132,12 +132,7 @@ impl Choice {
     /// Whether it writes sources back, so that rows say how much of them comes back.
     #[must_use]
     pub fn reads(&self) -> bool {
-        match &self.maker {
-            Maker::Registered(entry) => entry.reads,
-            Maker::Own(_, attack) => {
-                matches!(attack, Some(Built::Scores(attack)) if attack.reconstructor().is_some())
-            }
-        }
+        matches!(&self.maker, Maker::Registered(entry) if entry.reads)
     }
 
     /// Whether it needs a language model, which judges or writes.

@@ -81,7 +81,7 @@ impl Writer {
             return Err(atomic::failed(
                 &self.temporary,
                 "cannot write",
-                &"a row has a reading, and no attack of the run writes sources back",
+                &"a row has a reading, and the file no place for one",
             ));
         }
         self.group.push(row);

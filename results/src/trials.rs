@@ -11,20 +11,16 @@ use std::path::Path;
 use teda_core::{Error, Result};
 
 /// Turns the journal into `trials.parquet`, in constant memory, hands the file's SHA-256 to `keep`, and removes the
-/// journal. `reads` says whether rows may have a reading.
+/// journal.
 ///
 /// If it is killed at any moment and called again after [`resume`], it produces the same bytes.
 ///
 /// # Errors
 /// Failed, if the journal is damaged or a file cannot be written; the journal is then kept. Any error that `keep`
 /// returns.
-pub fn finish(
-    mut journal: Journal,
-    reads: bool,
-    keep: impl FnOnce(String) -> Result<()>,
-) -> Result<()> {
+pub fn finish(mut journal: Journal, keep: impl FnOnce(String) -> Result<()>) -> Result<()> {
     journal.flush()?;
-    let dir = journal.dir().to_owned();
+    let (dir, reads) = (journal.dir().to_owned(), journal.reads());
     // Some systems do not remove a file that is open.
     drop(journal);
     let mut writer = Writer::create(&dir, parquet::FILE, reads)?;
@@ -111,7 +107,7 @@ mod tests {
     }
 
     fn stored(journal: Journal) -> Result<()> {
-        finish(journal, false, |_| Ok(()))
+        finish(journal, |_| Ok(()))
     }
 
     fn journal(dir: &Path, rows: &[Row]) -> Journal {
@@ -188,6 +184,26 @@ mod tests {
             assert!(fs::read(dir.path().join(parquet::FILE)).unwrap() == expected);
             assert!(!dir.path().join(journal::FILE).exists());
         }
+    }
+
+    /// The file has columns for readings if a row has one, also one that an earlier process wrote.
+    #[test]
+    fn readings_are_kept_after_a_kill() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut all = examples(0..20);
+        all[3].reading = Some(teda_core::Reading {
+            text: "what came back".into(),
+            words: teda_core::Recalled::default(),
+            rare: teda_core::Recalled::default(),
+        });
+        drop(journal(dir.path(), &all[..10]));
+        let (found, mut journal) = resumed(dir.path());
+        assert_eq!(found, all[..10]);
+        all[10..]
+            .iter()
+            .for_each(|row| journal.append(row).unwrap());
+        stored(journal).unwrap();
+        assert_eq!(read(dir.path()), all);
     }
 
     #[test]

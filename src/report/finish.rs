@@ -37,9 +37,8 @@ pub fn write(made: Made) -> Result<(PathBuf, Vec<Cell>)> {
     } = made;
     let directory = directory.path();
     let keeps_rows = journal.is_some();
-    let reads = made.attacks.iter().any(Choice::reads);
     if let Some(journal) = journal {
-        trials::finish(journal, reads, |sha256| {
+        trials::finish(journal, |sha256| {
             manifest.trials_sha256 = Some(sha256);
             manifest.save(directory)
         })?;
