@@ -109,11 +109,8 @@ fn page(runs: &[Run<'_>], curve: &str) -> Result<String> {
     );
     let tail = format!("<script>{SCRIPT}</script></body></html>\n");
     let room = SIZE.saturating_sub(head.len() + body.html.len() + tail.len()) / runs.len().max(1);
-    let samples = runs.iter().enumerate().map(|(number, run)| {
-        let trials = sections::trials(number, run, &fitting(run, room));
-        trials
-    });
-    let samples: Vec<String> = samples.collect::<Result<_>>()?;
+    let of_run = |(number, run)| sections::trials(number, run, &fitting(run, room));
+    let samples: Vec<String> = runs.iter().enumerate().map(of_run).collect::<Result<_>>()?;
     Ok(head + &body.html.replace(sections::TRIALS, &samples.concat()) + &tail)
 }
 
