@@ -118,14 +118,37 @@ fn legend(document: &Document) -> String {
             data.test
         );
     }
-    if document.results.iter().any(|line| line.mechanism.is_some()) {
-        text += &match document.seeds {
-            1 => "One seed: the mechanism's coins would give other numbers with another.\n"
-                .to_owned(),
-            seeds => format!(
-                "Mean ± standard deviation over {seeds} seeds. A seed changes the coins of the mechanism and nothing else.\n"
+    if let Some(tuning) = &document.fine_tuning {
+        let epochs = if tuning.epochs == 1 {
+            "epoch"
+        } else {
+            "epochs"
+        };
+        text += &format!(
+            "Classifier: {}, fine-tuned for {} {epochs} at a learning rate of {:e} in batches of {}; of a text it reads {} tokens.\n",
+            tuning.model, tuning.epochs, tuning.learning_rate, tuning.batch, tuning.max_tokens
+        );
+    }
+    let mechanisms = document.results.iter().any(|line| line.mechanism.is_some());
+    if mechanisms || document.fine_tuning.is_some() {
+        let (whose, changes) = match document.fine_tuning {
+            None => (
+                "the mechanism's coins",
+                "the coins of the mechanism and nothing else",
+            ),
+            Some(_) => (
+                "other coins",
+                "the coins of mechanism and training, and nothing else",
             ),
         };
+        text += &match document.seeds {
+            1 => format!("One seed: {whose} would give other numbers with another.\n"),
+            seeds => {
+                format!("Mean ± standard deviation over {seeds} seeds. A seed changes {changes}.\n")
+            }
+        };
+    }
+    if mechanisms {
         text += "A text without a release is an empty text, to train and to test on; counted over all seeds.\n";
     }
     text
