@@ -188,7 +188,7 @@ fn fine_tuned(mechanisms: &[&str], limit: usize) -> Task {
 
 #[test]
 fn a_fine_tuned_classifier_learns_and_keeps_the_laws() {
-    let document = run(fine_tuned(&["identity", "constant"], 700), 64);
+    let document = run(fine_tuned(&["identity", "constant"], 200), 64);
     assert_eq!(document.classifier, "fine-tuned");
     let clean = without(&document, Mode::Clean);
     let majority = without(&document, Mode::Majority);
