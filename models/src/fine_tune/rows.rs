@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use candle_core::{Device, Result, Tensor};
 
 /// Most tokens of a part, pads included, unless one text alone has more: bounds the memory of a step.
-pub(super) const TOKENS: usize = 1024;
+pub(super) const TOKENS: usize = 512;
 
 /// Added to the scores of pads: e to this power is 0.
 const NEVER: f32 = -1e30;
