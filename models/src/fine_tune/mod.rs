@@ -1,7 +1,7 @@
 //! Fine-tuning: an encoder and a head that learn to tell classes of texts apart.
 //!
 //! # Definition
-//! All parameters are trained by [AdamW](optimiser) on the mean of −ln P(class) over batches, in an order that is drawn
+//! All parameters are trained by AdamW on the mean of −ln P(class) over batches, in an order that is drawn
 //! anew for every epoch, with the dropout that the configuration says. The learning rate falls in a straight line from
 //! [`Options::learning_rate`] at the first step to 0 after the last. So do the defaults of transformers' `Trainer`:
 //! batches of 8, gradients cut to a norm of 1, no weight decay, no warm-up.
