@@ -45,7 +45,7 @@ pub const FLAGS: [&str; 27] = [
     "judge",
 ];
 /// Flags of `teda task` that determine what is computed.
-pub const TASK_FLAGS: [&str; 16] = [
+pub const TASK_FLAGS: [&str; 20] = [
     "mech",
     "epsilon",
     "dataset",
@@ -62,6 +62,10 @@ pub const TASK_FLAGS: [&str; 16] = [
     "then",
     "encoder",
     "scorer",
+    "classifier",
+    "epochs",
+    "learning-rate",
+    "train-batch",
 ];
 
 /// Most characters of a command-line message that are repeated.

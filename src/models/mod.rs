@@ -4,6 +4,7 @@
 mod access;
 mod loaded;
 mod named;
+mod pretrained;
 mod records;
 pub mod shared;
 pub mod spec;

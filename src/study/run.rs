@@ -156,6 +156,7 @@ impl Part {
             What::Task(task) => {
                 let asked = serde_json::json!({
                     "config": task.config.to_json()?, "label": task.label, "seeds": task.seeds,
+                    "classifier": task.classifier,
                 });
                 self.kept(out, asked, || self.task(task, access, control))
             }
