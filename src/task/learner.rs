@@ -11,7 +11,8 @@ use crate::audit::run::Control;
 use crate::models::{Access, Models};
 
 /// The classifier that a task trains.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Learner {
     /// [`Classifier`]: fast, and without coins.
     #[default]

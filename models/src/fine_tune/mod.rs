@@ -50,7 +50,7 @@ use self::session::{Example, Session};
 use crate::matrix::failed;
 
 /// How a model is trained.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Options {
     /// How often each text is seen, at least once.
     pub epochs: u32,
