@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::document::Document;
-use super::point::{Coordinate, Point};
+use super::point::{Coordinate, Point, shared};
 use super::published::Beside;
 use super::statement::Outcome;
 
@@ -212,12 +212,25 @@ fn measured(document: &Document, page: &mut String) {
 fn table(points: &[&Point], page: &mut String) {
     let mut heads: Vec<&str> = Vec::new();
     let mut rows: BTreeMap<String, Vec<&Point>> = BTreeMap::new();
+    // What a whole table has in common stands above it.
+    let mut common = shared(points);
+    if let Some(first) = points.first() {
+        let apart: Vec<Coordinate> = Coordinate::ALL
+            .into_iter()
+            .filter(|at| !common.contains(at))
+            .collect();
+        let said = first.place(&apart);
+        if !said.is_empty() {
+            let _ = write!(page, "{}\n\n", cell(&said));
+        }
+    }
+    common.push(Coordinate::Epsilon);
     for point in points {
         let head = point.text(Coordinate::Epsilon);
         if !heads.contains(&head) {
             heads.push(head);
         }
-        let place = point.place(&[Coordinate::Epsilon]);
+        let place = point.place(&common);
         rows.entry(place).or_default().push(point);
     }
     let number = |text: &&str| text.parse::<f64>().unwrap_or(f64::NEG_INFINITY);

@@ -35,6 +35,19 @@ pub enum Coordinate {
 }
 
 impl Coordinate {
+    /// All of them, in the order in which places are told.
+    pub const ALL: [Self; 9] = [
+        Self::Part,
+        Self::Method,
+        Self::Dataset,
+        Self::Neighbours,
+        Self::K,
+        Self::Lambda,
+        Self::Attack,
+        Self::Epsilon,
+        Self::Of,
+    ];
+
     /// Its name in study files and results.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -352,6 +365,17 @@ pub(super) fn coordinates<const N: usize>(
 
 fn shown(epsilon: Option<f64>) -> String {
     epsilon.map_or(String::new(), |epsilon| epsilon.to_string())
+}
+
+/// The coordinates at which all of some points stand alike: nothing is to be said of them one by one.
+#[must_use]
+pub fn shared(points: &[&Point]) -> Vec<Coordinate> {
+    let alike = |at: &Coordinate| {
+        points
+            .iter()
+            .all(|point| point.text(*at) == points[0].text(*at))
+    };
+    Coordinate::ALL.into_iter().filter(alike).collect()
 }
 
 /// Joins points that differ in `over` alone into one of all of them.

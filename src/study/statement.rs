@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use teda_core::{Error, Result};
 
 use super::interval::Spread;
-use super::point::{Coordinate, Point, Text, Where, pooled};
+use super::point::{Coordinate, Point, Text, Where, pooled, shared};
 
 /// A printed statement and how it is tested.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -143,19 +143,6 @@ pub struct Tested {
     pub why: Vec<String>,
 }
 
-/// All coordinates.
-const NAMED: [Coordinate; 9] = [
-    Coordinate::Part,
-    Coordinate::Method,
-    Coordinate::Dataset,
-    Coordinate::Neighbours,
-    Coordinate::K,
-    Coordinate::Lambda,
-    Coordinate::Attack,
-    Coordinate::Epsilon,
-    Coordinate::Of,
-];
-
 /// Most comparisons that are told one by one.
 const TOLD: usize = 4;
 
@@ -204,7 +191,7 @@ impl Statement {
             (0, _) => Outcome::Undecided,
             _ => Outcome::Refuted,
         };
-        let shared = shared(&found);
+        let shared = shared(&found.iter().collect::<Vec<_>>());
         // What speaks against it first.
         let mut against: Vec<usize> = (0..comparisons.len())
             .filter(|i| !established[*i])
@@ -224,7 +211,7 @@ impl Statement {
             return vec!["nothing that it is about was measured".to_owned()];
         }
         let about: Vec<&Point> = points.iter().filter(|p| self.about.holds(p)).collect();
-        let asked = NAMED.into_iter().flat_map(|at| {
+        let asked = Coordinate::ALL.into_iter().flat_map(|at| {
             let texts = self.about.texts(at).into_iter();
             texts.chain(self.test.names(at)).map(move |text| (at, text))
         });
@@ -234,16 +221,6 @@ impl Statement {
             .map(|(at, text)| format!("nothing was measured for {} {text}", at.name()))
             .collect()
     }
-}
-
-/// The coordinates at which all points stand alike: nothing is to be said of them one by one.
-fn shared(points: &[Point]) -> Vec<Coordinate> {
-    let alike = |at: &Coordinate| {
-        points
-            .iter()
-            .all(|point| point.text(*at) == points[0].text(*at))
-    };
-    NAMED.into_iter().filter(alike).collect()
 }
 
 fn why(
