@@ -386,7 +386,7 @@ impl Test {
                     right: Some(right),
                     kind: Kind::Within { margin: *margin },
                 };
-                groups(points, &[*by])
+                groups(points, &freely(*by))
                     .iter()
                     .flat_map(|group| pairs(group))
                     .map(within)
@@ -419,11 +419,10 @@ fn pairs<'a>(group: &[&'a Point]) -> Vec<[&'a Point; 2]> {
         .collect()
 }
 
-/// What may differ between points that are compared by `by`: parts have names of their own, and so do methods of a part.
+/// What may differ between points that are compared by `by`: methods may be measured in parts of their own.
 fn freely(by: Coordinate) -> Vec<Coordinate> {
     match by {
         Coordinate::Method => vec![by, Coordinate::Part],
-        Coordinate::Part => vec![by, Coordinate::Method],
         _ => vec![by],
     }
 }
@@ -467,7 +466,7 @@ fn in_order<'a>(
 
 fn rising(points: &[Point], by: Coordinate, margin: f64) -> Result<Vec<Comparison<'_>>> {
     let mut found = Vec::new();
-    for mut group in groups(points, &[by]) {
+    for mut group in groups(points, &freely(by)) {
         if let Some(bad) = group.iter().find(|point| point.number(by).is_none()) {
             return Err(Error::usage(format!(
                 "{} = '{}' is no number along which something rises",
@@ -622,6 +621,35 @@ mod tests {
         assert_eq!(outcome(ALIKE, &two(900, 700)), Outcome::Holds);
         assert_eq!(outcome(ALIKE, &two(700, 900)), Outcome::Refuted);
         assert_eq!(outcome(ALIKE, &two(700, 700)), Outcome::Undecided);
+    }
+
+    /// Methods may stand in parts of their own; parts are compared method by method.
+    #[test]
+    fn methods_are_compared_across_parts_and_parts_by_method() {
+        let at = |part: &str, method: &str, hits: u64| {
+            let mut point = share(method, "1", hits);
+            point.at.insert(Coordinate::Part, part.to_owned());
+            point
+        };
+        let apart = [at("first", "1", 500), at("second", "2", 700)];
+        assert_eq!(
+            outcome("{ rises = { by = \"method\", margin = 0.05 } }", &apart),
+            Outcome::Holds
+        );
+        assert_eq!(
+            outcome("{ same = { by = \"method\", margin = 0.05 } }", &apart),
+            Outcome::Refuted
+        );
+        let both = [
+            at("first", "a", 500),
+            at("first", "b", 900),
+            at("second", "a", 510),
+            at("second", "b", 905),
+        ];
+        let tested = statement("{ same = { by = \"part\", margin = 0.1 } }")
+            .tested(&both, 0.05)
+            .unwrap();
+        assert_eq!((tested.outcome, tested.comparisons), (Outcome::Holds, 2));
     }
 
     #[test]
