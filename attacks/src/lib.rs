@@ -15,6 +15,6 @@ pub mod text;
 #[cfg(test)]
 mod toy;
 
-pub use choice::{Built, Choice};
+pub use choice::{Built, Choice, Make};
 pub use entry::{Build, Context, Entry};
 pub use llm::Judge;
