@@ -101,7 +101,7 @@ def test_attacks_and_encoders_may_be_python(texts: list[str]) -> None:
     result = teda_audit.audit(leaky, texts=texts, **options)
     named, own = result.cells
     assert (named.attack, own.attack) == ("overlap", "verbatim")
-    assert own.bound > 0.5 and own.failed_attack > 0 and named.failed_attack == 0
+    assert own.bound > 0.25 and own.failed_attack > 0 and named.failed_attack == 0
     mapped = teda_audit.audit(leaky, texts=texts, **{**options, "attacks": {"mine": verbatim}})
     assert [cell.attack for cell in mapped.cells] == ["mine"] and mapped.cells[0].hits == own.hits
 
@@ -163,7 +163,9 @@ def test_tables_are_taken_without_a_copy_by_all(texts: list[str]) -> None:
     assert sum(frame["hit"]) == result.cells[0].hits
     assert table["release"].to_pylist() == frame["release"].to_list()
     assert polars.DataFrame(result.texts)["text"].to_list() == texts
-    assert polars.DataFrame(result.guesses).height == result.cells[1].trials == 700
+    guesses = polars.DataFrame(result.guesses)
+    assert guesses.height == 1000 and result.cells[1].trials == 700
+    assert sum(guesses["hit"][300:]) == result.cells[1].hits
     assert polars.DataFrame(result.to_dicts()).height == 2
 
 

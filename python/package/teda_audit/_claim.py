@@ -30,7 +30,7 @@ class Claim:
         epsilon = nominal if self.epsilon is None else self.epsilon
         if epsilon is None:
             raise ValueError("the claim has no epsilon, and the audit no nominal one: say Claim(epsilon=…)")
-        return float(epsilon), float(self.delta), self.neighbours, self.unit
+        return float(epsilon), float(self.delta), self.unit, self.neighbours
 
     def _written(self) -> str:
         epsilon = [] if self.epsilon is None else [f"epsilon={self.epsilon!r}"]

@@ -144,12 +144,11 @@ def audit(
     >>> def rewrite(texts, seeds):
     ...     return [text if random.Random(seed).random() < 0.25 else "nothing" for text, seed in zip(texts, seeds)]
     >>> result = teda_audit.audit(
-    ...     rewrite, texts=["I moved to Rome.", "My knee hurts.", "We won!"], epsilon=1, claim=1,
-    ...     attacks="overlap", lambda_=0, trials=500)
+    ...     rewrite, texts=["I moved to Rome.", "My knee hurts.", "We won!"], epsilon=1, claim=1, lambda_=0, trials=2000)
     >>> result.verdict
-    'consistent'
-    >>> result.cells[0].hits
-    329
+    'violation'
+    >>> result.cells[0].attack, result.cells[0].trials
+    ('learned', 1400)
     """
     fields: dict[str, Any] = {
         "ks": _list(k, int),
