@@ -15,7 +15,7 @@ use teda_server::Budget;
 
 use crate::progress::{Shared, Teller};
 use crate::raised::Raised;
-use crate::runs::told;
+use crate::runs::{Told, told};
 use crate::{attack, encoder, mechanism, threads, waiting};
 
 /// What the audit is of, and how it is run; the fields are those of `teda_audit._audit._Request`.
@@ -49,11 +49,11 @@ pub struct Request {
     progress: Option<Py<PyAny>>,
 }
 
-/// Runs it. Returns the result document, the table and the notes.
+/// Runs it. Returns the report and the notes.
 ///
 /// Raises what a callable raised, `KeyboardInterrupt`, or an error of `teda_audit`.
 #[pyfunction]
-pub fn audit(py: Python<'_>, request: Request) -> PyResult<(String, String, Vec<String>)> {
+pub fn audit(py: Python<'_>, request: Request) -> PyResult<(Told, Vec<String>)> {
     let raised = Raised::default();
     let stop = Arc::new(AtomicBool::new(false));
     let shared = Shared::new(request.progress.is_some());
@@ -64,8 +64,7 @@ pub fn audit(py: Python<'_>, request: Request) -> PyResult<(String, String, Vec<
         .progress(Teller(shared.clone()));
     let work = move || {
         let report = audit.run()?;
-        let (document, table) = told(&report)?;
-        Ok((document, table, report.notes().to_vec()))
+        Ok((told(&report)?, report.notes().to_vec()))
     };
     let ended = waiting::wait(py, &stop, &shared, tell.as_ref(), work)?;
     ended.map_err(|error| raised.or(py, error))

@@ -4,14 +4,17 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use teda::models::Access;
-use teda::report::{merge as joining, utilities};
+use teda::report::{explanation, merge as joining, utilities};
 use teda::{Report, Result};
 
 use crate::raised::exception;
 
-/// The result document of the complete run in `directory`, its cells counted again from its rows, and its table.
+/// A report in words: the result document, the table, and what it means, with the verdict of each sentence.
+pub type Told = (String, String, Vec<(String, String)>);
+
+/// The complete run in `directory`, its cells counted again from its rows.
 #[pyfunction]
-pub fn load(py: Python<'_>, directory: PathBuf) -> PyResult<(String, String)> {
+pub fn load(py: Python<'_>, directory: PathBuf) -> PyResult<Told> {
     let opened = py.detach(|| Report::open(&directory).and_then(|report| told(&report)));
     opened.map_err(|error| exception(py, &error))
 }
@@ -27,7 +30,11 @@ pub fn merge(py: Python<'_>, runs: Vec<PathBuf>, out: PathBuf) -> PyResult<()> {
     joined.map_err(|error| exception(py, &error))
 }
 
-/// A report as its document and its table.
-pub fn told(report: &Report) -> Result<(String, String)> {
-    Ok((report.to_json()?, report.table()))
+/// What Python is told of a report.
+pub fn told(report: &Report) -> Result<Told> {
+    let telling = explanation::telling(report.cells());
+    let sentences = telling
+        .into_iter()
+        .map(|cell| (cell.verdict.to_string(), cell.explanation));
+    Ok((report.to_json()?, report.table(), sentences.collect()))
 }

@@ -29,6 +29,9 @@ def main() -> None:
         if write:
             for cell in notebook.cells:
                 cell.metadata.pop("execution", None)
+                if cell.cell_type == "code":
+                    # Without what libraries say of their own progress.
+                    cell.outputs = [one for one in cell.outputs if one.get("name") != "stderr"]
             nbformat.write(notebook, path)
         print(f"ran: {path.name}")
 

@@ -265,13 +265,13 @@ def merge(runs: Iterable[Union[str, PathLike[str]]], *, out: Union[None, str, Pa
 def _run(request: _Request, progress: Union[None, bool, Tell], is_temporary: bool) -> Result:
     request.progress, end = teller(progress)
     try:
-        document, table, notes = _native.audit(request)
+        told, notes = _native.audit(request)
     except BaseException as error:
         _say_where(error, request.out, is_temporary)
         raise
     finally:
         end()
-    return _owned(Result(request.out, document, table, notes), is_temporary)
+    return _owned(Result(request.out, told, notes), is_temporary)
 
 
 def _say_where(error: BaseException, out: Path, is_temporary: bool) -> None:

@@ -2,13 +2,26 @@
 
 from collections.abc import Sequence
 from os import PathLike
-from types import CapsuleType
 from typing import Any, final
 
-__all__: list[str]
+_Told = tuple[str, str, list[tuple[str, str]]]
 
-def audit(request: Any) -> tuple[str, str, list[str]]: ...
-def load(directory: str | PathLike[str]) -> tuple[str, str]: ...
+__all__ = [
+    "Frame",
+    "attacks",
+    "audit",
+    "datasets",
+    "estimators",
+    "load",
+    "main",
+    "mechanisms",
+    "merge",
+    "texts",
+    "utilities",
+]
+
+def audit(request: Any) -> tuple[_Told, list[str]]: ...
+def load(directory: str | PathLike[str]) -> _Told: ...
 def merge(runs: Sequence[str | PathLike[str]], out: str | PathLike[str]) -> None: ...
 def main(arguments: Sequence[str]) -> int: ...
 def mechanisms() -> list[str]: ...
@@ -29,4 +42,4 @@ class Frame:
     @property
     def columns(self) -> list[str]: ...
     def __len__(self) -> int: ...
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> CapsuleType: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any: ...

@@ -94,7 +94,10 @@ class Result:
     In a notebook it shows as its table and its picture.
     """
 
-    def __init__(self, directory: Path, document: str, table: str, notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self, directory: Path, told: tuple[str, str, Sequence[tuple[str, str]]], notes: Sequence[str] = ()
+    ) -> None:
+        document, table, sentences = told
         self._document = json.loads(document)
         #: Where the run is kept.
         self.directory = directory
@@ -102,6 +105,8 @@ class Result:
         self.cells: list[Cell] = [Cell._of(cell) for cell in self._document["cells"]]
         #: What ``teda audit`` prints.
         self.table = table
+        #: What it means: for each mechanism and verdict, the cell that shows most, at a level that pays for the choice.
+        self.sentences = [f"{verdict}: {sentence}." for verdict, sentence in sentences]
         #: What became of the data, which attacks were left out and why.
         self.notes = list(notes)
 
@@ -109,8 +114,7 @@ class Result:
     def load(cls, run: Union[str, PathLike[str]]) -> Result:
         """The result of the complete run in a directory, counted again from its rows."""
         directory = Path(run)
-        document, table = _native.load(directory)
-        return cls(directory, document, table)
+        return cls(directory, _native.load(directory))
 
     @property
     def verdict(self) -> str:
@@ -228,11 +232,7 @@ class Result:
         ]
         shown = f"<table><thead>{_row('th', heads)}</thead><tbody>"
         shown += "".join(_row("td", row) for row in rows) + "</tbody></table>"
-        told = {}
-        for cell in self.cells:
-            told.setdefault(cell.verdict, cell.explanation)
-        for verdict in sorted(told, key=_VERDICTS.index):
-            shown += f"<p><b>{html.escape(verdict)}</b>: {html.escape(told[verdict])}.</p>"
+        shown += "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences)
         picture = self.directory / "curve.svg"
         if picture.exists():
             data = base64.b64encode(picture.read_bytes()).decode("ascii")
