@@ -233,6 +233,28 @@ fn a_mechanism_that_does_not_follow_its_seeds_is_noticed() {
 }
 
 #[test]
+fn parts_with_an_attack_of_the_program_are_joined() {
+    let folder = tempfile::tempdir().unwrap();
+    let places = [1, 2].map(|part| folder.path().join(part.to_string()));
+    for (part, out) in (1..).zip(&places) {
+        let own = Source::own("leaky", Arc::new(Leaky::new(1.0)));
+        let config = teda::audit::config::Config {
+            shard: Some((part, 2)),
+            ..teda::audit::config::Config::new(vec![own])
+        };
+        set_up(Audit::configured(config)).out(out).run().unwrap();
+    }
+    let out = folder.path().join("whole");
+    let access = teda::models::Access::default();
+    let (_, cells) = teda::report::merge::merge(&places, Some(&out), &access).unwrap();
+    let whole = set_up(Audit::new(Leaky::new(1.0))).run().unwrap();
+    assert_eq!(
+        (&cells[0].attack[..], cells[0].hits),
+        ("verbatim", whole.cells()[0].hits)
+    );
+}
+
+#[test]
 fn utilities_are_measured_of_what_a_program_rewrites() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
