@@ -207,7 +207,7 @@ class Result:
         return Result.load(kept)
 
     def __repr__(self) -> str:
-        return f"<Result {self.verdict}: {len(self.cells)} cells, {self.directory}>"
+        return f"<teda_audit.Result: {self.verdict}, {len(self.cells)} cells>"
 
     def __str__(self) -> str:
         return self.table
