@@ -76,6 +76,20 @@ def test_a_factory_runs_a_grid_with_likelihoods_and_claims() -> None:
     assert [round(cell.bound, 6) for cell in certain.cells] == [0.5, 3]
 
 
+def test_a_claim_for_each_word_is_composed_over_the_longest_text(texts: list[str]) -> None:
+    class Words:
+        guarantee = Claim(0.5, unit="token")
+
+        def units(self, text: str) -> int:
+            return len(text.split())
+
+        def rewrite(self, texts: list[str], seeds: list[int]) -> list[str]:
+            return ["nothing" for _ in texts]
+
+    [cell] = teda_audit.audit(Words(), texts=texts, **QUICK).cells
+    assert (cell.epsilon, cell.epsilon_unit, cell.claim, cell.mean_units) == (0.5, "token", 2.0, 4.0)
+
+
 def test_texts_may_be_any_iterable_of_strings(texts: list[str]) -> None:
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     made = [

@@ -236,7 +236,7 @@ class Result:
         picture = self.directory / "curve.svg"
         if picture.exists():
             data = base64.b64encode(picture.read_bytes()).decode("ascii")
-            shown += f'<img alt="empirical against nominal epsilon" src="data:image/svg+xml;base64,{data}">'
+            shown += f'<img alt="empirical against nominal epsilon" width="100%" src="data:image/svg+xml;base64,{data}">'
         return shown
 
 
