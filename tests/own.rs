@@ -233,6 +233,19 @@ fn a_mechanism_that_does_not_follow_its_seeds_is_noticed() {
 }
 
 #[test]
+fn what_is_stopped_before_its_first_trial_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let stop = Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let audit = set_up(Audit::new(Leaky::new(1.0)))
+        .stop_flag(stop)
+        .out(&out);
+    let error = audit.run().unwrap_err().to_string();
+    assert!(error.contains("nothing was begun"), "{error}");
+    assert!(!out.exists());
+}
+
+#[test]
 fn parts_with_an_attack_of_the_program_are_joined() {
     let folder = tempfile::tempdir().unwrap();
     let places = [1, 2].map(|part| folder.path().join(part.to_string()));

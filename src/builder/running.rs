@@ -1,6 +1,7 @@
 //! Runs an audit: prepared, begun or gone on with, finished.
 
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use teda_core::{Error, Result};
 
@@ -83,6 +84,11 @@ impl Audit {
             Standing::New => {
                 let (prepared, said) = self.ready(twice, &*progress)?;
                 notes = said;
+                if stop.load(Ordering::Relaxed) {
+                    return Err(Error::failed(
+                        "the audit was stopped before its first trial: nothing was begun",
+                    ));
+                }
                 prepared.begin(Some(out), &control)?
             }
         };
