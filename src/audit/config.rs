@@ -400,19 +400,6 @@ impl Config {
         }
     }
 
-    /// The attack of a stored cell, which has its name alone: one that the configuration names, which may be the
-    /// program's own, or one of the registry.
-    ///
-    /// # Errors
-    /// Usage, for a name that no attack has in this program.
-    pub fn attack_of(&self, name: &str) -> Result<Choice> {
-        let mut named = self.attacks.named().iter();
-        match named.find(|choice| choice.to_string() == name) {
-            Some(choice) => Ok(choice.clone()),
-            None => Choice::parse(name),
-        }
-    }
-
     /// A name that no listed mechanism declares is an error; it is never silently ignored.
     fn every_setting_is_somebodys(&self) -> Result<()> {
         let owners = self.names().join(", ");

@@ -72,7 +72,7 @@ pub fn merge(
     let attacks = manifest
         .cells
         .iter()
-        .map(|cell| config.attack_of(&cell.attack));
+        .map(|cell| config.attacks.called(&cell.attack));
     let attacks = attacks.collect::<Result<_>>()?;
     let seconds = total_seconds(&shards, counts.len());
     // Only attacks that learn judge again.
