@@ -55,7 +55,8 @@
 //!
 //! # Modules
 //! Data flows from [`audit`] (candidates, releases, guesses, counts) to [`report`] (bounds, verdicts, sentences,
-//! curves); [`task`] measures what privatised texts are good for and give away. The library prints nothing (except the progress of downloads, unless [`models::Access`] is quiet, as it is
+//! curves); [`task`] measures what privatised texts are good for and give away; [`study`] runs both for a paper's
+//! figures and statements. The library prints nothing (except the progress of downloads, unless [`models::Access`] is quiet, as it is
 //! by default), never ends the process and keeps no global state: the caller passes in a stop flag, a progress
 //! receiver and threads.
 
@@ -64,12 +65,13 @@ mod builder;
 pub mod models;
 pub mod report;
 pub mod selftest;
+pub mod study;
 pub mod task;
 
 pub use builder::{Audit, Report};
 pub use teda_core::{
     Answer, Attack, Encoder, Error, Guarantee, Learner, Mechanism, Neighbours, Observation, Query,
-    Release, Result, Verdict,
+    Reading, Recalled, Reconstruction, Reconstructor, Release, Result, Verdict,
 };
 pub use teda_datasets::Limits;
 pub use teda_results::Cell;

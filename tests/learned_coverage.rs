@@ -85,6 +85,7 @@ impl Subject {
             tokens: encoder.clone(),
             encoder,
             judge: None,
+            writer: None,
         };
         Self {
             name,

@@ -9,7 +9,7 @@ use teda::audit::progress::Silent;
 use teda::audit::run::Control;
 use teda::audit::source::Source;
 use teda::models::Access;
-use teda::task::{Document, Line, Mode, Prepared, Task, table};
+use teda::task::{Document, Learner, Line, Mode, Options, Prepared, Task, table};
 use teda::{Guarantee, Limits, Mechanism, Query, Release, Result};
 use teda_core::Seed;
 use teda_datasets::Request;
@@ -28,6 +28,7 @@ fn task(mechanisms: &[&str], epsilons: Option<Vec<f64>>, limit: usize) -> Task {
         },
         label: "label".to_owned(),
         seeds: 2,
+        classifier: Learner::LogisticRegression,
     }
 }
 
@@ -170,6 +171,72 @@ fn more_epsilon_is_worth_more_and_leaks_more() {
     }
 }
 
+/// The model in the binary, fine-tuned.
+fn fine_tuned(mechanisms: &[&str], limit: usize) -> Task {
+    let options = Options {
+        learning_rate: 1e-3,
+        ..Options::default()
+    };
+    Task {
+        classifier: Learner::FineTune {
+            model: "builtin".to_owned(),
+            options,
+        },
+        ..task(mechanisms, None, limit)
+    }
+}
+
+#[test]
+fn a_fine_tuned_classifier_learns_and_keeps_the_laws() {
+    let document = run(fine_tuned(&["identity", "constant"], 200), 64);
+    assert_eq!(document.classifier, "fine-tuned");
+    let clean = without(&document, Mode::Clean);
+    let majority = without(&document, Mode::Majority);
+    assert!(clean.macro_f1.mean > 0.8, "{clean:?}");
+    // Every seed is another training, and clean and privatised texts are learned with the same coins.
+    assert_ne!(clean.macro_f1.values[0], clean.macro_f1.values[1]);
+    for mode in [Mode::Utility, Mode::Static, Mode::Adaptive] {
+        let same = of(&document, "identity", mode);
+        assert_eq!(same.accuracy.values, clean.accuracy.values);
+        assert_eq!(same.macro_f1.values, clean.macro_f1.values);
+        assert!(same.penalties.is_empty());
+    }
+    let adaptive = of(&document, "constant", Mode::Adaptive);
+    assert!(adaptive.accuracy.mean <= majority.accuracy.mean + 0.02);
+    let table = table::render(&document);
+    assert!(table.contains("builtin, fine-tuned for 1 epoch"), "{table}");
+}
+
+#[test]
+fn fine_tuning_depends_on_no_thread_and_no_batch() {
+    let made = |threads, batch| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let pool = pool.build().unwrap();
+        pool.install(|| run(fine_tuned(&["identity"], 60), batch))
+    };
+    assert_eq!(made(1, 64), made(3, 7));
+}
+
+#[test]
+fn what_cannot_be_fine_tuned_is_refused() {
+    let refused = |model: &str, options: Options| {
+        let mut task = fine_tuned(&[], 60);
+        let model = model.to_owned();
+        task.classifier = Learner::FineTune { model, options };
+        let error = Prepared::new(task, &Access::default()).err().unwrap();
+        error.to_string()
+    };
+    let usual = Options::default();
+    for model in ["auto", "http://localhost/v1?model=m"] {
+        let said = refused(model, usual);
+        assert!(said.contains("run in this process"), "{said}");
+    }
+    let said = refused("logistic", usual);
+    assert!(said.contains("--classifier logistic"), "{said}");
+    let said = refused("builtin", Options { batch: 0, ..usual });
+    assert!(said.contains("batch of 0"), "{said}");
+}
+
 /// Releases nothing of texts with an even number of bytes.
 struct Half;
 
@@ -229,6 +296,8 @@ fn a_flag_that_is_set_stops_the_task() {
         stop: &stop,
         progress: &Silent,
     };
-    let prepared = Prepared::new(task(&["identity"], None, 100), &Access::default()).unwrap();
-    assert!(prepared.run(&control, &mut |_| Ok(())).unwrap().is_none());
+    for task in [task(&["identity"], None, 100), fine_tuned(&[], 100)] {
+        let prepared = Prepared::new(task, &Access::default()).unwrap();
+        assert!(prepared.run(&control, &mut |_| Ok(())).unwrap().is_none());
+    }
 }

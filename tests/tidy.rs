@@ -313,6 +313,7 @@ fn rooms_use_those_that_come_before_them() {
         ("builder", &["audit", "models", "report"]),
         ("selftest", &["audit", "builder"]),
         ("task", &["audit", "models", "report"]),
+        ("study", &["audit", "models", "report", "task"]),
         // The binary is a crate of its own, and knows the library from outside.
         ("cli", &[]),
     ]

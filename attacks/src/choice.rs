@@ -148,7 +148,13 @@ impl Choice {
         matches!(&self.maker, Maker::Registered(entry) if entry.latent)
     }
 
-    /// Whether it needs a language model as a judge.
+    /// Whether it writes sources back, so that rows say how much of them comes back.
+    #[must_use]
+    pub fn reads(&self) -> bool {
+        matches!(&self.maker, Maker::Registered(entry) if entry.reads)
+    }
+
+    /// Whether it needs a language model, which judges or writes.
     #[must_use]
     pub fn needs_judge(&self) -> bool {
         matches!(&self.maker, Maker::Registered(entry) if entry.judge)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ndarray::Array2;
-use teda_core::{Attack, Encoder, Learner, Result, TokenMap};
+use teda_core::{Attack, Encoder, Learner, Result, TextGenerator, TokenMap};
 
 use crate::llm::Judge;
 
@@ -20,6 +20,8 @@ pub struct Context {
     pub tokens: Arc<dyn TokenMap>,
     /// The adversary's language model, if an attack of the run needs one.
     pub judge: Option<Judge>,
+    /// The same model as one that writes.
+    pub writer: Option<Arc<dyn TextGenerator>>,
 }
 
 /// How an attack obtains its scores.
@@ -39,12 +41,14 @@ pub struct Entry {
     pub summary: &'static str,
     /// Paper and section, or where a control comes from.
     pub source: &'static str,
-    /// Whether it needs a judge.
+    /// Whether it needs a language model, which judges or writes.
     pub judge: bool,
     /// Whether it needs the mechanism's own likelihoods ([`teda_core::Observation::log_likelihoods`]).
     pub likelihoods: bool,
     /// Whether what it sees is the noisy latent and not the release; its likelihoods are then those of the latent.
     pub latent: bool,
+    /// Whether it writes sources back ([`teda_core::Attack::reconstructor`]).
+    pub reads: bool,
     /// Builds an instance.
     pub build: Build,
 }

@@ -28,5 +28,6 @@ pub const ENTRY: Entry = Entry {
     judge: false,
     likelihoods: true,
     latent: true,
+    reads: false,
     build: Build::Scores(|_| Ok(Box::new(LikelihoodRatio))),
 };

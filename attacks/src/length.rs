@@ -26,6 +26,7 @@ pub const ENTRY: Entry = Entry {
     judge: false,
     likelihoods: false,
     latent: false,
+    reads: false,
     build: Build::Scores(|context: &Context| {
         Ok(Box::new(Length {
             texts: context.texts.clone(),

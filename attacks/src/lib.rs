@@ -10,6 +10,7 @@ mod likelihood_ratio;
 mod llm;
 mod overlap;
 mod random;
+mod reconstruct;
 pub mod registry;
 pub mod text;
 #[cfg(test)]

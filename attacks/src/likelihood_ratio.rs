@@ -31,6 +31,7 @@ pub const ENTRY: Entry = Entry {
     judge: false,
     likelihoods: true,
     latent: false,
+    reads: false,
     build: Build::Scores(|_| Ok(Box::new(LikelihoodRatio))),
 };
 

@@ -31,6 +31,7 @@ pub const ENTRY: Entry = Entry {
     judge: false,
     likelihoods: false,
     latent: false,
+    reads: false,
     build: Build::Scores(|context: &Context| Ok(Box::new(Overlap::new(context)))),
 };
 

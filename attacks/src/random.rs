@@ -20,6 +20,7 @@ pub const ENTRY: Entry = Entry {
     judge: false,
     likelihoods: false,
     latent: false,
+    reads: false,
     build: Build::Scores(|_| Ok(Box::new(Random))),
 };
 

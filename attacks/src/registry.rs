@@ -5,6 +5,7 @@ use teda_core::{Error, Result};
 use crate::entry::Entry;
 use crate::{
     embedding, internal_embedding, learned, length, likelihood_ratio, llm, overlap, random,
+    reconstruct,
 };
 
 /// Every attack, in the order of listing.
@@ -14,6 +15,7 @@ pub const ALL: &[&Entry] = &[
     &overlap::ENTRY,
     &learned::ENTRY,
     &llm::ENTRY,
+    &reconstruct::ENTRY,
     &likelihood_ratio::ENTRY,
     &internal_embedding::ENTRY,
     &random::ENTRY,

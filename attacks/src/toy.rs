@@ -81,6 +81,7 @@ pub(crate) fn context(texts: &[impl AsRef<str>]) -> Context {
         encoder: toy.clone(),
         tokens: toy,
         judge: None,
+        writer: None,
     }
 }
 

@@ -28,6 +28,56 @@ pub trait Attack: Send + Sync {
     /// # Errors
     /// If a model that the attack needs fails.
     fn score(&self, batch: &[Observation<'_>]) -> Result<Vec<Answer<Vec<f64>>>>;
+
+    /// Itself as one that writes the source back, if it does.
+    fn reconstructor(&self) -> Option<&dyn Reconstructor> {
+        None
+    }
+}
+
+/// An adversary that writes the source back before it guesses, so that one can see how much of it comes back.
+pub trait Reconstructor: Attack {
+    /// One row per trial, in order, as [`Attack::score`]: the same scores, and what they rest on.
+    ///
+    /// # Errors
+    /// As [`Attack::score`].
+    fn reconstruct(&self, batch: &[Observation<'_>]) -> Result<Vec<Answer<Reconstruction>>>;
+
+    /// How much of the run's text number `source` stands in its release, and in what was written back from that.
+    fn read(&self, source: usize, release: &str, text: String) -> Reading;
+}
+
+/// A text that an adversary wrote back from a release.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reconstruction {
+    /// The text.
+    pub text: String,
+    /// The scores of the k candidates in their order.
+    pub scores: Vec<f64>,
+}
+
+/// What an adversary wrote back from a release, counted against the source: the judge's view, which it does not have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    /// The text that it wrote.
+    pub text: String,
+    /// The different words of the source.
+    pub words: Recalled,
+    /// The rare ones among them.
+    pub rare: Recalled,
+}
+
+/// How many of a source's words are found again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recalled {
+    /// Words of the source.
+    pub source: u32,
+    /// Those of them that the release has.
+    pub release: u32,
+    /// Those of them that the text has that was written back.
+    pub text: u32,
 }
 
 /// A trial whose secret is known, as shown to an attack that learns.

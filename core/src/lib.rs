@@ -25,7 +25,10 @@ mod softmax;
 pub mod stats;
 mod verdict;
 
-pub use attack::{Attack, Example, Fitted, Learner, Observation, Sign};
+pub use attack::{
+    Attack, Example, Fitted, Learner, Observation, Reading, Recalled, Reconstruction,
+    Reconstructor, Sign,
+};
 pub use autoencoder::Autoencoder;
 pub use confusion_matrix::ConfusionMatrix;
 pub use dots::dots;

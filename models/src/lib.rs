@@ -5,13 +5,15 @@
 //! [`FillMask`] and [`LstmAutoencoder`] run them. From files to numbers: `checkpoint` (files and
 //! tensors) → `architecture` (one file each, built from a checkpoint) → `transformer` (the parts, shared by all) →
 //! `matrix` (operations on every device) → `kernel` (those on the processor). Each uses those after it, except
-//! `checkpoint`, which uses none of them.
+//! `checkpoint`, which uses none of them. [`fine_tune`] trains encoders, which needs gradients: it has its own
+//! architectures, built from candle's operations.
 
 mod architecture;
 mod autoencoder;
 pub mod builtin;
 mod checkpoint;
 pub mod fill_mask;
+pub mod fine_tune;
 pub mod generate;
 mod kernel;
 mod masked;

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use teda_core::{
     Answer, LanguageModel, MaxNewTokens, Prompt, Scorer, Seed, Sequence, Stream, ln_softmax_over,
 };
-use teda_models::{LocalModel, builtin};
+use teda_models::generate::Options;
+use teda_models::{Checkpoint, LocalModel, builtin};
 
 #[derive(Deserialize)]
 struct Case {
@@ -143,4 +144,33 @@ fn a_text_beyond_its_window_fails_alone_and_an_empty_one_is_read() {
         written[1]
     );
     assert!(written[2].is_ok());
+}
+
+/// A checkpoint can say that it was trained to rewrite: of a prompt it then reads the text alone, as this model does.
+#[test]
+fn a_checkpoint_that_was_trained_to_rewrite_reads_no_prompt() {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/bart");
+    let folder = tempfile::tempdir().unwrap();
+    for file in std::fs::read_dir(&fixture).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), folder.path().join(file.file_name())).unwrap();
+    }
+    let load = |path: &Path| {
+        let checkpoint = Checkpoint::open("bart", path).unwrap();
+        LocalModel::load(checkpoint, Options::default()).unwrap()
+    };
+    let config = folder.path().join("config.json");
+    let mut fields: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&config).unwrap()).unwrap();
+    fields["teda_reads"] = "text".into();
+    std::fs::write(&config, fields.to_string()).unwrap();
+    let (usual, rewriter) = (load(&fixture), load(folder.path()));
+    assert!(usual.follows_instructions() && !rewriter.follows_instructions());
+    let tokens = |model: &LocalModel, prompt| {
+        let prompt = Prompt::new(prompt);
+        model.prompt_tokens(&prompt, "a b").unwrap()
+    };
+    let asked = "Rewrite this text: {} in your own words";
+    assert_eq!(tokens(&rewriter, asked), tokens(&rewriter, "{}"));
+    assert!(tokens(&usual, asked) > tokens(&usual, "{}"));
 }

@@ -1,12 +1,12 @@
-//! Pictures of empirical against nominal ε, and of utility against empirical ε, drawn with plotters as SVG and PNG.
+//! Pictures of empirical against nominal ε, and charts of other measured numbers, drawn with plotters as SVG and PNG.
 
 mod axis;
 mod canvas;
+mod chart;
 mod claims;
 mod curve;
 mod figure;
 mod font;
-mod frontier;
 mod labels;
 mod layout;
 mod legend;
@@ -16,6 +16,6 @@ mod series;
 mod sign;
 mod style;
 
+pub use chart::{Chart, ChartLine, ChartPoint, Scale, chart};
 pub use figure::draw;
-pub use frontier::{Frontier, FrontierLine, FrontierPoint, frontier};
 pub use series::{Options, Point, Series};

@@ -9,7 +9,7 @@ use teda_core::{Error, Result};
 ///
 /// # Errors
 /// Failed, with the file and the reason; `path` is then unchanged.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     write_by(&temporary(path), path, bytes)
 }
 

@@ -100,6 +100,26 @@ pub struct Cell {
     /// results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_units: Option<f64>,
+    /// What an attack that writes sources back read of them; left out for other attacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recall: Option<Recall>,
+}
+
+/// What an attack that writes sources back read of them: means over the counted trials in which it wrote something.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Recall {
+    /// Trials in which it wrote something back, of a source with words.
+    pub texts: u64,
+    /// The share of a source's different words that what was written back has; missing if there are no such trials.
+    pub tokens: Option<f64>,
+    /// The same of the release.
+    pub tokens_of_release: Option<f64>,
+    /// Those of the trials whose source has rare words.
+    pub rare_texts: u64,
+    /// The share of the rare words that what was written back has; missing if there are no such trials.
+    pub rare: Option<f64>,
+    /// The same of the release.
+    pub rare_of_release: Option<f64>,
 }
 
 /// A claim under metric privacy: `claimed_epsilon` is the nominal ε times the greatest distance.
@@ -198,6 +218,7 @@ impl Cell {
             candidates: None,
             metric: None,
             mean_units: None,
+            recall: None,
             seconds: Some(41.2),
         }
     }

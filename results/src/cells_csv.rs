@@ -1,5 +1,5 @@
 //! `cells.csv`: one row per cell, with a header of [`Cell`]'s fields in order, except those that are not single values
-//! (`witness_texts`, `signs`, `candidates`, `metric`), and `mean_units`, which are in `result.json`.
+//! (`witness_texts`, `signs`, `candidates`, `metric`, `recall`), and `mean_units`, which are in `result.json`.
 //!
 //! A missing value is an empty field; numbers are the shortest decimals that read back exactly. Control characters in
 //! names are escaped, and a name that a spreadsheet would take for a formula is prefixed by `'`: the name of a file or
@@ -67,6 +67,7 @@ pub fn to_string(cells: &[Cell]) -> Result<String> {
             candidates: None,
             metric: None,
             mean_units: None,
+            recall: None,
             ..cell.clone()
         };
         writer.serialize(columns).map_err(|e| failed(&e))?;

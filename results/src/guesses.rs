@@ -14,12 +14,12 @@ use teda_core::Result;
 /// The file's name in the run directory.
 const FILE: &str = "guesses.parquet";
 
-/// Creates the file in the run directory `dir`.
+/// Creates the file in the run directory `dir`; `reads` says whether rows may have a reading.
 ///
 /// # Errors
 /// Failed, if it cannot be created.
-pub fn create(dir: &Path) -> Result<Writer> {
-    Writer::create(dir, FILE)
+pub fn create(dir: &Path, reads: bool) -> Result<Writer> {
+    Writer::create(dir, FILE, reads)
 }
 
 /// SHA-256 of the file, in hexadecimal.
@@ -47,7 +47,7 @@ mod tests {
     fn rows_read_back_and_a_changed_file_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let all: Vec<Row> = (0..30).map(Row::example).collect();
-        let mut writer = create(dir.path()).unwrap();
+        let mut writer = create(dir.path(), false).unwrap();
         all.iter().for_each(|row| writer.push(row.clone()).unwrap());
         writer.finish().unwrap();
         let sha = sha256(dir.path()).unwrap();

@@ -56,6 +56,8 @@ pub struct Journal {
     buffer: Vec<u8>,
     /// `None` in a journal from before digests.
     chain: Option<Chain>,
+    /// Whether a row has a reading.
+    reads: bool,
     /// A write failed part way: anything appended now would follow a torn line.
     broken: bool,
 }
@@ -117,12 +119,20 @@ impl Journal {
             .map_err(failed)?;
         let copy = file.try_clone().map_err(failed)?;
         let mut lines = Lines::on(path.clone(), copy, Some(run))?;
-        lines.by_ref().try_for_each(|row| each(row?))?;
+        let mut reads = false;
+        lines.by_ref().try_for_each(|row| {
+            let row = row?;
+            reads |= row.reading.is_some();
+            each(row)
+        })?;
         file.set_len(lines.complete).map_err(failed)?;
         file.seek(SeekFrom::End(0)).map_err(failed)?;
         match lines.complete {
             0 => Self::begin(file, path, run),
-            _ => Ok(Self::on(file, path, lines.chain)),
+            _ => Ok(Self {
+                reads,
+                ..Self::on(file, path, lines.chain)
+            }),
         }
     }
 
@@ -132,6 +142,7 @@ impl Journal {
     /// Same as [`Journal::flush`].
     pub fn append(&mut self, row: &Row) -> Result<()> {
         let start = self.buffer.len();
+        self.reads |= row.reading.is_some();
         serde_json::to_writer(&mut self.buffer, row)
             .map_err(|e| atomic::failed(&self.path, "cannot write trials", &e))?;
         match &mut self.chain {
@@ -167,6 +178,11 @@ impl Journal {
         })
     }
 
+    /// Whether a row has a reading.
+    pub(crate) fn reads(&self) -> bool {
+        self.reads
+    }
+
     /// The run directory.
     pub(crate) fn dir(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("."))
@@ -187,6 +203,7 @@ impl Journal {
             file,
             buffer: Vec::with_capacity(BUFFER + BUFFER / 16),
             chain,
+            reads: false,
             broken: false,
         }
     }

@@ -15,7 +15,7 @@ pub mod frame;
 pub mod guesses;
 mod journal;
 mod manifest;
-mod number;
+pub mod number;
 mod parquet;
 mod row;
 mod rundir;
@@ -25,7 +25,8 @@ mod timestamp;
 pub mod trials;
 pub mod utility;
 
-pub use cell::{Candidates, Cell, Metric};
+pub use atomic::write as atomic_write;
+pub use cell::{Candidates, Cell, Metric, Recall};
 pub use document::Document;
 pub use journal::Journal;
 pub use manifest::{CellPlan, DatasetRecord, Machine, Manifest, ModelRecord, Status};

@@ -9,7 +9,10 @@ use serde::ser::Serializer;
 use std::fmt;
 
 /// Serialises a finite number as a number, any other as its name.
-pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+///
+/// # Errors
+/// Those of the serialiser.
+pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if value.is_finite() {
         serializer.serialize_f64(*value)
     } else if value.is_nan() {
@@ -22,7 +25,10 @@ pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::
 }
 
 /// The inverse of [`serialize`].
-pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+///
+/// # Errors
+/// Those of the deserialiser, for anything that is neither a number nor such a name.
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     deserializer.deserialize_any(Number)
 }
 

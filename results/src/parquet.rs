@@ -3,7 +3,8 @@
 //! # Schema
 //! Columns `cell` UInt32, `trial` UInt64, `candidates` List(UInt32), `secret` UInt32, `release` String, `guess`
 //! UInt32, `hit` Boolean, `margin` Float64, `log_likelihoods` List(Float64), `error` String, `cause` String; only the
-//! last two have nulls. Their meaning is that of [`Row`]. Compressed with zstd; the file's metadata has `teda.schema`
+//! last two have nulls. Where an attack of the run writes sources back there are two more: `reconstruction` String, with
+//! nulls, and `recalled` List(UInt32), the six numbers of its [`Reading`], or none. Their meaning is that of [`Row`]. Compressed with zstd; the file's metadata has `teda.schema`
 //! = `teda.trials/3`. The same rows in the same order give the same bytes. Files of `teda.trials/2`, which have no
 //! `cause`, can also be read.
 
@@ -14,7 +15,7 @@ use std::io::BufWriter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::vec;
-use teda_core::{Cause, Result};
+use teda_core::{Cause, Reading, Recalled, Result};
 
 /// The file's name in the run directory.
 pub(crate) const FILE: &str = "trials.parquet";
@@ -38,15 +39,17 @@ pub struct Writer {
     temporary: PathBuf,
     parquet: BatchedWriter<BufWriter<File>>,
     file: File,
+    /// Whether rows may have a reading.
+    reads: bool,
     group: Group,
 }
 
 impl Writer {
-    /// Creates the file named `name` in the run directory `dir`.
+    /// Creates the file named `name` in the run directory `dir`; `reads` says whether rows may have a reading.
     ///
     /// # Errors
     /// Failed, if it cannot be created.
-    pub fn create(dir: &Path, name: &str) -> Result<Self> {
+    pub fn create(dir: &Path, name: &str, reads: bool) -> Result<Self> {
         threads::can_start()?;
         let path = dir.join(name);
         let temporary = atomic::temporary(&path);
@@ -57,13 +60,14 @@ impl Writer {
         let parquet = ParquetWriter::new(BufWriter::new(handle))
             .with_compression(ParquetCompression::Zstd(None))
             .with_key_value_metadata(Some(metadata))
-            .batched(&schema())
+            .batched(&schema(reads))
             .map_err(|e| unwritable(&e))?;
         Ok(Self {
             path,
             temporary,
             parquet,
             file,
+            reads,
             group: Group::default(),
         })
     }
@@ -71,8 +75,15 @@ impl Writer {
     /// Appends a row.
     ///
     /// # Errors
-    /// Failed, if a row group cannot be written.
+    /// Failed, if a row group cannot be written, or the row has a reading and the file no place for one.
     pub fn push(&mut self, row: Row) -> Result<()> {
+        if row.reading.is_some() && !self.reads {
+            return Err(atomic::failed(
+                &self.temporary,
+                "cannot write",
+                &"a row has a reading, and the file no place for one",
+            ));
+        }
         self.group.push(row);
         if self.group.is_full() {
             self.write_group()?;
@@ -98,19 +109,19 @@ impl Writer {
 
     fn write_group(&mut self) -> Result<()> {
         std::mem::take(&mut self.group)
-            .into_frame()
+            .into_frame(self.reads)
             .and_then(|frame| self.parquet.write_batch(&frame))
             .map_err(|e| atomic::failed(&self.temporary, "cannot write", &e))
     }
 }
 
 /// The columns and their types.
-fn schema() -> Schema {
+fn schema(reads: bool) -> Schema {
     let list = DataType::List(Box::new(DataType::UInt32));
-    Schema::from_iter([
+    let mut schema = Schema::from_iter([
         Field::new("cell".into(), DataType::UInt32),
         Field::new("trial".into(), DataType::UInt64),
-        Field::new("candidates".into(), list),
+        Field::new("candidates".into(), list.clone()),
         Field::new("secret".into(), DataType::UInt32),
         Field::new("release".into(), DataType::String),
         Field::new("guess".into(), DataType::UInt32),
@@ -122,7 +133,12 @@ fn schema() -> Schema {
         ),
         Field::new("error".into(), DataType::String),
         Field::new("cause".into(), DataType::String),
-    ])
+    ]);
+    if reads {
+        schema.insert("reconstruction".into(), DataType::String);
+        schema.insert("recalled".into(), list);
+    }
+    schema
 }
 
 /// The rows of the next group, column by column.
@@ -139,6 +155,8 @@ struct Group {
     log_likelihoods: Vec<Vec<f64>>,
     error: Vec<Option<String>>,
     cause: Vec<Option<&'static str>>,
+    reconstruction: Vec<Option<String>>,
+    recalled: Vec<Vec<u32>>,
     /// Bytes of all the text above.
     text: usize,
 }
@@ -165,11 +183,20 @@ impl Group {
         self.log_likelihoods.push(row.log_likelihoods);
         self.error.push(row.error);
         self.cause.push(row.cause.map(Cause::name));
+        let numbers = |reading: &Reading| {
+            let of = |r: Recalled| [r.source, r.release, r.text];
+            [of(reading.words), of(reading.rare)].concat()
+        };
+        self.recalled
+            .push(row.reading.as_ref().map(numbers).unwrap_or_default());
+        let text = row.reading.map(|reading| reading.text);
+        self.text += text.as_ref().map_or(0, String::len);
+        self.reconstruction.push(text);
     }
 
-    fn into_frame(self) -> PolarsResult<DataFrame> {
+    fn into_frame(self, reads: bool) -> PolarsResult<DataFrame> {
         let rows = self.rows();
-        let columns = vec![
+        let mut columns = vec![
             Column::new("cell".into(), self.cell),
             Column::new("trial".into(), self.trial),
             lists::<UInt32Type>("candidates", &self.candidates, DataType::UInt32),
@@ -182,6 +209,14 @@ impl Group {
             Column::new("error".into(), self.error),
             Column::new("cause".into(), self.cause),
         ];
+        if reads {
+            columns.push(Column::new("reconstruction".into(), self.reconstruction));
+            columns.push(lists::<UInt32Type>(
+                "recalled",
+                &self.recalled,
+                DataType::UInt32,
+            ));
+        }
         DataFrame::new(rows, columns)
     }
 }
@@ -285,8 +320,8 @@ pub(crate) fn caught<T>(read: impl FnOnce() -> PolarsResult<T>) -> PolarsResult<
         .unwrap_or_else(|_| Err(polars_err!(ComputeError: "the Parquet reader gave up")))
 }
 
-/// The rows of a frame, which must have the columns of [`schema`], except that `cause` may be missing, and nulls only
-/// in `error` and `cause`.
+/// The rows of a frame, which must have the columns of [`schema`], except that `cause` and those of readings may be
+/// missing, and nulls only in `error`, `cause` and `reconstruction`.
 fn rows(frame: &DataFrame) -> PolarsResult<Vec<Row>> {
     let column = |name: &str| {
         let column = frame.column(name)?;
@@ -312,6 +347,7 @@ fn rows(frame: &DataFrame) -> PolarsResult<Vec<Row>> {
         Err(_) => vec![None; frame.height()],
     };
     let mut causes = causes.into_iter();
+    let mut readings = readings(frame)?.into_iter();
     let candidates = column("candidates")?.list()?;
     let (bounds, inner) = (candidates.offsets()?, candidates.get_inner());
     let mut sets = slices(&bounds, inner.u32()?.cont_slice()?);
@@ -331,10 +367,38 @@ fn rows(frame: &DataFrame) -> PolarsResult<Vec<Row>> {
             log_likelihoods: likelihoods.next()?.to_vec(),
             error: errors.next()?.map(str::to_owned),
             cause: causes.next()?,
+            reading: readings.next()?,
         };
         Some(row.with_cause())
     };
     Ok(std::iter::from_fn(&mut row).collect())
+}
+
+/// The readings of a frame's rows, if it has any.
+fn readings(frame: &DataFrame) -> PolarsResult<Vec<Option<Reading>>> {
+    let Ok(texts) = frame.column("reconstruction") else {
+        return Ok(vec![None; frame.height()]);
+    };
+    let numbers = frame.column("recalled")?.list()?;
+    let (bounds, inner) = (numbers.offsets()?, numbers.get_inner());
+    let numbers = slices(&bounds, inner.u32()?.cont_slice()?);
+    let reading = |(text, numbers): (Option<&str>, &[u32])| {
+        let of = |numbers: &[u32]| Recalled {
+            source: numbers[0],
+            release: numbers[1],
+            text: numbers[2],
+        };
+        match (text, numbers) {
+            (None, []) => Ok(None),
+            (Some(text), [_, _, _, _, _, _]) => Ok(Some(Reading {
+                text: text.to_owned(),
+                words: of(&numbers[..3]),
+                rare: of(&numbers[3..]),
+            })),
+            _ => Err(polars_err!(ComputeError: "a reconstruction has {} numbers", numbers.len())),
+        }
+    };
+    texts.str()?.iter().zip(numbers).map(reading).collect()
 }
 
 /// The cause with this name.
@@ -358,7 +422,7 @@ mod tests {
 
     fn write(dir: &Path, trials: std::ops::Range<u64>) -> Vec<Row> {
         let rows: Vec<Row> = trials.map(Row::example).collect();
-        let mut writer = Writer::create(dir, FILE).unwrap();
+        let mut writer = Writer::create(dir, FILE, false).unwrap();
         rows.iter()
             .for_each(|row| writer.push(row.clone()).unwrap());
         writer.finish().unwrap();
@@ -388,6 +452,32 @@ mod tests {
     }
 
     #[test]
+    fn readings_read_back_and_cost_other_files_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let reading = |trial: u32| Reading {
+            text: format!("{trial} \"läuft\" 🎵"),
+            words: Recalled {
+                source: 9 + trial,
+                release: trial,
+                text: 3,
+            },
+            rare: Recalled::default(),
+        };
+        let rows: Vec<Row> = (0..40)
+            .map(|trial| Row {
+                reading: (trial % 3 > 0).then(|| reading(trial as u32)),
+                ..Row::example(trial)
+            })
+            .collect();
+        let mut writer = Writer::create(dir.path(), FILE, true).unwrap();
+        rows.iter()
+            .for_each(|row| writer.push(row.clone()).unwrap());
+        writer.finish().unwrap();
+        assert!(read(dir.path()).unwrap() == rows);
+        assert_eq!(schema(true).len(), schema(false).len() + 2);
+    }
+
+    #[test]
     fn the_same_rows_make_the_same_bytes() {
         let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         for dir in [&a, &b] {
@@ -400,7 +490,7 @@ mod tests {
     #[test]
     fn long_releases_end_a_group_early() {
         let dir = tempfile::tempdir().unwrap();
-        let mut writer = Writer::create(dir.path(), FILE).unwrap();
+        let mut writer = Writer::create(dir.path(), FILE, false).unwrap();
         let long = Row {
             release: "x".repeat(GROUP_TEXT / 2),
             ..Row::example(0)
@@ -422,7 +512,7 @@ mod tests {
         let rows: Vec<Row> = (0..50).map(Row::example).map(none).collect();
         let mut group = Group::default();
         rows.iter().for_each(|row| group.push(row.clone()));
-        let mut frame = group.into_frame().unwrap().drop("cause").unwrap();
+        let mut frame = group.into_frame(false).unwrap().drop("cause").unwrap();
         let pairs = vec![(SCHEMA_KEY.into(), WITHOUT_CAUSE.into())];
         let file = File::create(dir.path().join(FILE)).unwrap();
         ParquetWriter::new(file)
@@ -443,7 +533,7 @@ mod tests {
     fn an_unfinished_file_leaves_the_earlier_one() {
         let dir = tempfile::tempdir().unwrap();
         let rows = write(dir.path(), 0..10);
-        let mut writer = Writer::create(dir.path(), FILE).unwrap();
+        let mut writer = Writer::create(dir.path(), FILE, false).unwrap();
         writer.push(Row::example(11)).unwrap();
         drop(writer);
         assert_eq!(read(dir.path()).unwrap(), rows);

@@ -2,14 +2,14 @@
 
 use crate::number;
 use serde::{Deserialize, Serialize};
-use teda_core::Cause;
+use teda_core::{Cause, Reading};
 
 /// One trial of one cell: a line of `trials.jsonl`, a row of `trials.parquet`.
 ///
 /// # Schema
 /// In JSON the fields have one-letter names, since they are written millions of times:
 /// `{"c":cell,"t":trial,"k":[candidates],"s":secret,"r":release,"g":guess,"h":hit,"m":margin}`, with
-/// `"l":[log_likelihoods]`, `"e":error` and `"f":cause` if present. In Parquet they have their full names.
+/// `"l":[log_likelihoods]`, `"e":error`, `"f":cause` and `"w":reading` if present. In Parquet they have their full names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
@@ -52,6 +52,9 @@ pub struct Row {
     /// Whose failure that is, if there is an error.
     #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
+    /// What an attack that writes the source back made of the release.
+    #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<Reading>,
 }
 
 impl Row {
@@ -100,6 +103,7 @@ impl Row {
             cause: trial
                 .is_multiple_of(4)
                 .then(|| Cause::ALL[small as usize / 4 % Cause::ALL.len()]),
+            reading: None,
         }
     }
 }

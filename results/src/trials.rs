@@ -20,10 +20,10 @@ use teda_core::{Error, Result};
 /// returns.
 pub fn finish(mut journal: Journal, keep: impl FnOnce(String) -> Result<()>) -> Result<()> {
     journal.flush()?;
-    let dir = journal.dir().to_owned();
+    let (dir, reads) = (journal.dir().to_owned(), journal.reads());
     // Some systems do not remove a file that is open.
     drop(journal);
-    let mut writer = Writer::create(&dir, parquet::FILE)?;
+    let mut writer = Writer::create(&dir, parquet::FILE, reads)?;
     for row in journal::Lines::open(&dir)? {
         writer.push(row?)?;
     }
@@ -184,6 +184,26 @@ mod tests {
             assert!(fs::read(dir.path().join(parquet::FILE)).unwrap() == expected);
             assert!(!dir.path().join(journal::FILE).exists());
         }
+    }
+
+    /// The file has columns for readings if a row has one, also one that an earlier process wrote.
+    #[test]
+    fn readings_are_kept_after_a_kill() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut all = examples(0..20);
+        all[3].reading = Some(teda_core::Reading {
+            text: "what came back".into(),
+            words: teda_core::Recalled::default(),
+            rare: teda_core::Recalled::default(),
+        });
+        drop(journal(dir.path(), &all[..10]));
+        let (found, mut journal) = resumed(dir.path());
+        assert_eq!(found, all[..10]);
+        all[10..]
+            .iter()
+            .for_each(|row| journal.append(row).unwrap());
+        stored(journal).unwrap();
+        assert_eq!(read(dir.path()), all);
     }
 
     #[test]

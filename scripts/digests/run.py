@@ -74,6 +74,11 @@ COMMANDS = {
     "checkpoints-likelihoods": """audit --mech dp-prompt,dp-prompt-topk,word-perturb,em
         --set clip_low=-3,clip_high=3,top_k=5 --llm ./t5 --attack likelihood-ratio --epsilon 20 --limit 60
         --trials 40 --out {}""",
+    "reconstruct": """audit --mech em,constant --epsilon 20 --limit 60 --trials 40 --attack reconstruct,embedding
+        --out {}/run
+        report {}/run --attack reconstruct,overlap --out {}/report
+        audit --mech identity --limit 60 --trials 20 --attack embedding --out {}/plain
+        report {}/plain --attack reconstruct --judge ./bart --out {}/later""",
     "judge-by-prompt": """audit --mech identity --attack embedding,llm --judge ./t5:by=prompt --limit 30 --k 2,3
         --trials 12 --out {}""",
     "pulled-models": """audit --mech privrewrite --encoder minilm --offline --epsilon 4 --limit 60 --trials 30

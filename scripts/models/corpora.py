@@ -71,15 +71,17 @@ def sentences(text: str, most_words: int = 45) -> list[str]:
     return [s for s in out if key(s)]
 
 
-def load(folder: Path) -> dict[str, dict[str, list[str]]]:
+def load(folder: Path, shipped: bool = False) -> dict[str, dict[str, list[str]]]:
     """{corpus: {"train": texts, "valid": texts, "test": texts}}.
+
+    Where only what ships is asked for, snips_raw is empty.
 
     Corpora: snips, snips_raw (train only), questions, answers (sentences),
     novels (sentences). Only snips has a valid list; the held-out rows of the
     others are their test lists. Test lists carry no duplicates.
     """
     snips = read_rows(folder, "snips")
-    raw = read_rows(folder, "snips_raw")
+    raw = [] if shipped else read_rows(folder, "snips_raw")
     medquad = read_rows(folder, "medquad")
     spooky = read_rows(folder, "spooky")
     out = {

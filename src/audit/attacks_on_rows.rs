@@ -24,6 +24,7 @@ use teda_results::{CellPlan, Row, Writer};
 
 use crate::audit::corpus::Corpus;
 use crate::audit::counting::{self, Count};
+use crate::audit::reading;
 use crate::audit::series::Series;
 use crate::audit::trial;
 
@@ -211,11 +212,19 @@ impl Put<'_> {
                 ..observation(row, candidates, seed)
             })
             .collect();
-        let mut scores = trial::scores(attack, &observations)?.into_iter();
+        let sources = shown.iter().zip(&candidates);
+        let sources: Vec<usize> = sources
+            .map(|(row, candidates)| source(row, candidates))
+            .collect::<Result<_>>()?;
+        let mut answers = reading::answers(attack, &observations, &sources)?.into_iter();
         rows.iter()
             .map(|row| {
-                let scores = is_shown(row).then(|| scores.next()).flatten();
-                answer(row, scores, seed)
+                let answered = is_shown(row).then(|| answers.next()).flatten();
+                let (scores, reading) = answered.unzip();
+                Ok(Row {
+                    reading: reading.flatten(),
+                    ..answer(row, scores, seed)?
+                })
             })
             .collect()
     }
@@ -281,6 +290,12 @@ fn observation<'a>(row: &'a Row, candidates: &'a [usize], seed: Seed) -> Observa
     }
 }
 
+/// The text that was rewritten, by its number.
+fn source(row: &Row, candidates: &[usize]) -> Result<usize> {
+    let source = candidates.get(row.secret as usize);
+    source.copied().ok_or_else(|| counting::foreign(row))
+}
+
 fn places(row: &Row) -> Vec<usize> {
     row.candidates.iter().map(|text| *text as usize).collect()
 }
@@ -322,6 +337,7 @@ fn answer(row: &Row, scores: Option<Answer<Vec<f64>>>, seed: Seed) -> Result<Row
         error,
         release: String::new(),
         log_likelihoods: Vec::new(),
+        reading: None,
         ..row.clone()
     })
 }

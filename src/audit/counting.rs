@@ -4,6 +4,7 @@ use teda_core::estimator::{self, Design, Evidence, Level, Observed};
 use teda_core::{ConfusionMatrix, Error, Result};
 use teda_results::{CellPlan, Row};
 
+use crate::audit::reading::Readings;
 use crate::audit::variety::Variety;
 
 /// What the rows of a cell add up to so far.
@@ -24,6 +25,8 @@ pub struct Count {
     pub rows: u64,
     /// How varied the candidate sets of its rows were.
     pub variety: Variety,
+    /// What was read of their sources, in those that are counted.
+    pub readings: Readings,
 }
 
 impl Count {
@@ -110,6 +113,7 @@ pub fn begin(cells: &[CellPlan], choices: &[u64], trials: u64) -> Result<Vec<Cou
             hunted: None,
             rows: 0,
             variety: Variety::default(),
+            readings: Readings::default(),
         })
     };
     cells.iter().zip(choices).map(begin).collect()
@@ -147,6 +151,9 @@ impl Count {
         }
         self.rows += 1;
         self.variety.add(&row.candidates);
+        if let Some(reading) = row.reading.as_ref().filter(|_| self.uncounted == 0) {
+            self.readings.add(reading);
+        }
         if self.uncounted == 0 && self.hunted.is_none() {
             self.hunted = Some(row.candidates.clone());
         }

@@ -417,6 +417,7 @@ impl Driver<'_> {
                     log_likelihoods: trial.log_likelihoods.clone(),
                     cause: failure.map(|failure| failure.cause),
                     error: failure.map(|failure| failure.reason.clone()),
+                    reading: guess.reading.clone(),
                 };
                 counting::add(&mut state.counts, &row)?;
                 self.plan.observe(&row);

@@ -13,6 +13,7 @@ pub mod own;
 pub mod pairs;
 pub mod plan;
 pub mod progress;
+pub mod reading;
 mod records;
 mod replay;
 pub mod resume;

@@ -422,6 +422,7 @@ impl Prepared {
             vectors: Arc::clone(&corpus.vectors),
             tokens: self.models.tokens.clone(),
             judge: self.models.judge.clone(),
+            writer: self.models.writer.clone(),
         };
         self.plan.corpora.iter().map(context).collect()
     }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use teda_core::estimator::Observed;
 use teda_core::sampling::TransitionSampler;
 use teda_core::{
-    Answer, Attack, Error, Failure, Likelihood, Observation, Query, Release, Result, Role, Seed,
-    Stream, grouped,
+    Answer, Attack, Error, Failure, Likelihood, Observation, Query, Reading, Release, Result, Role,
+    Seed, Stream, grouped,
 };
 
 use crate::audit::corpus::Corpus;
+use crate::audit::reading;
 use crate::audit::series::{Series, Sets, given};
 
 /// An attack's guess in one trial.
@@ -22,6 +23,8 @@ pub struct Guess {
     pub margin: f64,
     /// Why the attack has no scores, if it was shown a release and gave none.
     pub failure: Option<Failure>,
+    /// What the attack wrote back, and how much of the source it has, if it writes.
+    pub reading: Option<Reading>,
 }
 
 /// One trial with all attacks' guesses.
@@ -121,19 +124,18 @@ pub fn run_from(
     if exact {
         no_contradiction(&secrets, &likelihoods)?;
     }
+    let batch = Batch {
+        k: series.k,
+        seed,
+        first: numbers.start,
+        sets: &sets,
+        secrets: &secrets,
+        releases: &releases,
+        likelihoods: &likelihoods,
+    };
     let guesses: Vec<Vec<Guess>> = attacks
         .iter()
-        .map(|attack| {
-            guess(
-                &**attack,
-                series.k,
-                seed,
-                &numbers,
-                &sets,
-                &releases,
-                &likelihoods,
-            )
-        })
+        .map(|attack| batch.guesses(&**attack))
         .collect::<Result<_>>()?;
     Ok(releases
         .into_iter()
@@ -334,39 +336,54 @@ fn no_contradiction(secrets: &[usize], log_likelihoods: &[Vec<f64>]) -> Result<(
     Ok(())
 }
 
-/// One attack's guesses. Trials without a release are not shown to it.
-fn guess(
-    attack: &dyn Attack,
+/// Trials that are to be guessed.
+struct Batch<'a> {
     k: usize,
     seed: Seed,
-    numbers: &std::ops::Range<u64>,
-    sets: &[usize],
-    releases: &[Release],
-    likelihoods: &[Vec<f64>],
-) -> Result<Vec<Guess>> {
-    let seed = |row: usize, role| seed.role(numbers.start + row as u64, role);
-    let shown: Vec<usize> = (0..releases.len())
-        .filter(|row| failure(&releases[*row]).is_none())
-        .collect();
-    let observations: Vec<Observation<'_>> = shown
-        .iter()
-        .map(|row| Observation {
-            candidates: &sets[row * k..][..k],
-            release: &releases[*row].text,
-            log_likelihoods: &likelihoods[*row],
-            seed: seed(*row, Role::Attack),
-        })
-        .collect();
-    let scores = scores(attack, &observations)?;
-    let mut scored = shown.iter().zip(scores).peekable();
-    (0..releases.len())
-        .map(|row| {
-            let scores = scored.next_if(|(shown, _)| **shown == row);
-            let scores = scores.map(|(_, scores)| scores);
-            decide(scores, k, seed(row, Role::Ties))
-                .map_err(|e| e.context(format!("trial {}", numbers.start + row as u64)))
-        })
-        .collect()
+    /// The number of the first.
+    first: u64,
+    sets: &'a [usize],
+    secrets: &'a [usize],
+    releases: &'a [Release],
+    likelihoods: &'a [Vec<f64>],
+}
+
+impl Batch<'_> {
+    /// One attack's guesses. Trials without a release are not shown to it.
+    fn guesses(&self, attack: &dyn Attack) -> Result<Vec<Guess>> {
+        let seed = |row: usize, role| self.seed.role(self.first + row as u64, role);
+        let set = |row: usize| &self.sets[row * self.k..][..self.k];
+        let shown: Vec<usize> = (0..self.releases.len())
+            .filter(|row| failure(&self.releases[*row]).is_none())
+            .collect();
+        let observations: Vec<Observation<'_>> = shown
+            .iter()
+            .map(|row| Observation {
+                candidates: set(*row),
+                release: &self.releases[*row].text,
+                log_likelihoods: &self.likelihoods[*row],
+                seed: seed(*row, Role::Attack),
+            })
+            .collect();
+        let sources: Vec<usize> = shown
+            .iter()
+            .map(|row| set(*row)[self.secrets[*row]])
+            .collect();
+        let answers = reading::answers(attack, &observations, &sources)?;
+        let mut answered = shown.iter().zip(answers).peekable();
+        (0..self.releases.len())
+            .map(|row| {
+                let answer = answered.next_if(|(shown, _)| **shown == row);
+                let (scores, reading) = answer.map(|(_, answer)| answer).unzip();
+                let guess = decide(scores, self.k, seed(row, Role::Ties))
+                    .map_err(|e| e.context(format!("trial {}", self.first + row as u64)))?;
+                Ok(Guess {
+                    reading: reading.flatten(),
+                    ..guess
+                })
+            })
+            .collect()
+    }
 }
 
 /// Sees nothing and guesses at random: a placeholder for attacks that guess once all trials are made.
@@ -379,17 +396,9 @@ impl Attack for Blind {
     }
 }
 
-/// An attack's answers, one per observation.
+/// An attack's scores, one per observation.
 pub fn scores(attack: &dyn Attack, batch: &[Observation<'_>]) -> Result<Vec<Answer<Vec<f64>>>> {
-    let scores = attack.score(batch)?;
-    if scores.len() != batch.len() {
-        return Err(Error::failed(format!(
-            "the attack was shown {} trials and scored {}",
-            batch.len(),
-            scores.len()
-        )));
-    }
-    Ok(scores)
+    reading::checked(attack.score(batch)?, batch)
 }
 
 /// The guess that follows from an attack's scores of `k` candidates: a random one if it has no scores, or was shown
@@ -401,6 +410,7 @@ pub fn decide(scores: Option<Answer<Vec<f64>>>, k: usize, ties: Seed) -> Result<
         candidate,
         margin,
         failure,
+        reading: None,
     })
 }
 

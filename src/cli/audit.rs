@@ -15,7 +15,7 @@ use teda::audit::source::{Claim, Source};
 use teda::audit::stopping::Until;
 use teda::models::Access;
 use teda::report::columns::{lines, table};
-use teda::report::{finish, finished_run, utilities};
+use teda::report::{complete, finished_run, utilities};
 use teda_attacks::Choice;
 use teda_core::{Neighbours, Result};
 use teda_datasets::Limits;
@@ -113,7 +113,7 @@ pub struct Arguments {
     /// perplexity (--scorer), length, copied, or all (see `teda list utilities`)
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     utility: Vec<String>,
-    /// Language model that the attack `llm` judges with: auto (that of --llm), builtin, a model of
+    /// Language model that the attack `llm` judges with and `reconstruct` writes with: auto (that of --llm), builtin, a model of
     /// `teda models list`, a repository of the hub, a path, or a server; and how: :by=likelihood (of the release, given each candidate; what a model in the process does) or
     /// :by=prompt (asked which candidate, in TeDA's words; what a server does)
     #[arg(long, value_name = "MODEL", default_value = "auto")]
@@ -258,9 +258,8 @@ impl Arguments {
     fn end(&self, ended: Ended, access: &Access) -> Result<Outcome> {
         match ended {
             Ended::Made(made) => {
-                let (directory, cells) = finish::write(*made)?;
-                let measured = utilities::complete(&directory, &cells, access)?;
-                self.show(&directory, cells, measured)
+                let done = complete::write(*made, access)?;
+                self.show(&done.directory, done.cells, done.utilities)
             }
             Ended::Interrupted(directory, keep) => {
                 let how = match keep {

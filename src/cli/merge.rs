@@ -8,7 +8,7 @@ use teda_core::{Error, Result};
 use super::Outcome;
 use super::flags::{AccessArguments, SpeedArguments};
 use super::output::{self, Format, print, say, warn};
-use teda::report::{merge, utilities};
+use teda::report::{complete, merge};
 
 /// Joins all shards of one run into the run that one process would have made.
 #[derive(Args)]
@@ -35,13 +35,18 @@ impl Arguments {
         let access = self.access.access(false);
         let whole = || {
             let (directory, cells) = merge::merge(&self.runs, self.out.as_deref(), &access)?;
-            let measured = utilities::complete(&directory, &cells, &access)?;
-            Ok((directory, cells, measured))
+            complete::of(directory, cells, &access)
         };
-        let (directory, cells, measured) = self.speed.pool()?.install(whole)?;
-        warn(&cells);
-        print(&output::cells(Format::Table, &directory, cells, measured)?)?;
-        say(format_args!("run directory: {}", directory.display()));
+        let done = self.speed.pool()?.install(whole)?;
+        let place = done.directory;
+        warn(&done.cells);
+        print(&output::cells(
+            Format::Table,
+            &place,
+            done.cells,
+            done.utilities,
+        )?)?;
+        say(format_args!("run directory: {}", place.display()));
         Ok(Outcome::Done)
     }
 }

@@ -1,9 +1,11 @@
 //! The command line: one file per subcommand.
 
 mod audit;
+mod audit_fields;
 mod calibrate;
 mod check;
 mod data;
+mod fields;
 mod flags;
 mod interrupt;
 mod list;
@@ -15,6 +17,7 @@ mod report;
 mod rewrite;
 mod selftest;
 mod snr;
+mod study;
 mod task;
 
 use std::ffi::OsString;
@@ -43,6 +46,7 @@ enum Command {
     Audit(Box<audit::Arguments>),
     Rewrite(rewrite::Arguments),
     Task(Box<task::Arguments>),
+    Study(study::Arguments),
     Check(check::Arguments),
     Report(report::Arguments),
     Merge(merge::Arguments),
@@ -87,6 +91,7 @@ impl Command {
             Self::Audit(arguments) => arguments.run(),
             Self::Rewrite(arguments) => arguments.run(),
             Self::Task(arguments) => arguments.run(),
+            Self::Study(arguments) => arguments.run(),
             Self::Check(arguments) => arguments.run(),
             Self::Report(arguments) => arguments.run(),
             Self::Merge(arguments) => arguments.run(),

@@ -15,6 +15,7 @@ use teda::audit::choices::{Attacks, EstimatorChoice};
 use teda::audit::counting;
 use teda::models::Access;
 use teda::report::agreement;
+use teda::report::complete;
 use teda::report::curves::{Axis, View};
 use teda::report::finish;
 use teda::report::finished_run::{self, FinishedRun};
@@ -43,7 +44,7 @@ pub struct Arguments {
     /// Shows in how many trials two attacks of a run disagree, with examples, instead of its cells
     #[arg(long, conflicts_with_all = ["attack", "alpha", "delta", "estimator", "utility", "out", "x", "success"])]
     agreement: bool,
-    /// Language model that the attack `llm` judges with, if another than the run's
+    /// Language model that the attack `llm` judges with and `reconstruct` writes with, if another than the run's
     #[arg(long, value_name = "MODEL", requires = "attack")]
     judge: Option<String>,
     /// What the releases are still good for: cosine, bertscore, rouge1, rougeL, bleu, perplexity, length, copied, or all
@@ -70,6 +71,9 @@ pub struct Arguments {
     /// Shows the success rate that each epsilon stands for beside it on the y axis of the curve
     #[arg(long)]
     success: bool,
+    /// Writes report.html, too: one page with verdicts, curve, pairs and trials to browse, of all these runs
+    #[arg(long)]
+    page: bool,
     /// How the result is printed
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
@@ -189,7 +193,17 @@ impl Arguments {
         let choices = counting::choices(&shown);
         let is_new =
             |(_, asked): &(FinishedRun, Vec<Asked>)| asked.iter().any(|a| a.new_attack().is_some());
-        let sink = runs.iter().any(is_new).then(|| guesses::create(&out));
+        let reads = |(_, asked): &(FinishedRun, Vec<Asked>)| {
+            asked
+                .iter()
+                .filter_map(Asked::new_attack)
+                .any(Choice::reads)
+        };
+        let reads = runs.iter().any(reads);
+        let sink = runs
+            .iter()
+            .any(is_new)
+            .then(|| guesses::create(&out, reads));
         let mut sink = sink.transpose()?;
         let mut cells = Vec::new();
         for (stored, asked) in &runs {
@@ -200,9 +214,23 @@ impl Arguments {
         sink.map_or(Ok(()), Writer::finish)?;
         let view = self.view();
         view.check(&cells)?;
-        let measured = self.measured(&runs, &access)?;
+        let by_run = self.measured(&runs, &access)?;
+        let measured = by_run.concat();
         if is_kept {
             finish::write_results(&out, &cells, &measured, view)?;
+            if self.page {
+                let mut rest = &cells[..];
+                let shown = runs
+                    .iter()
+                    .zip(&by_run)
+                    .map(|((stored, asked), utilities)| {
+                        let (own, others) = rest.split_at(asked.len());
+                        rest = others;
+                        (stored, own, &utilities[..])
+                    });
+                let shown: Vec<_> = shown.collect();
+                complete::page(&out, &shown, self.access.limits())?;
+            }
         }
         warn(&cells);
         print(&output::cells(self.format, &out, cells, measured)?)?;
@@ -216,25 +244,22 @@ impl Arguments {
 }
 
 impl Arguments {
-    /// The utilities asked for, or those that the runs have.
+    /// The utilities asked for, or those that the runs have, run by run.
     fn measured(
         &self,
         runs: &[(FinishedRun, Vec<Asked>)],
         access: &Access,
-    ) -> Result<Vec<UtilityCell>> {
+    ) -> Result<Vec<Vec<UtilityCell>>> {
         let asked = utilities::Asked {
             utilities: self.utility.clone(),
             encoder: self.encoder.clone(),
             scorer: self.scorer.clone(),
         };
-        let mut measured = Vec::new();
-        for (stored, _) in runs {
-            measured.extend(match self.utility.is_empty() {
-                true => utilities::stored(&stored.directory),
-                false => utilities::measure(stored, &asked, access)?,
-            });
-        }
-        Ok(measured)
+        let of_run = |(stored, _): &(FinishedRun, Vec<Asked>)| match self.utility.is_empty() {
+            true => Ok(utilities::stored(&stored.directory)),
+            false => utilities::measure(stored, &asked, access),
+        };
+        runs.iter().map(of_run).collect()
     }
 }
 

@@ -3,17 +3,14 @@
 use clap::Args;
 use teda_core::{Error, Result};
 use teda_datasets::Request;
-use teda_mechanisms::{NOISES, dp_bart_noise, registry};
+use teda_mechanisms::{NOISES, registry};
 
 use super::flags::{AccessArguments, parse_setting};
 use super::output::print;
 use teda::audit::config::Config;
-use teda::audit::run;
 use teda::audit::source::Source;
 use teda::report::columns::{lines, table};
-
-/// The mechanism whose latents are measured.
-const MECHANISM: &str = "dp-bart";
+use teda::study::snr::{Latents, MECHANISM};
 
 /// Compares the latents of dp-bart with their noise, for each law of the noise.
 ///
@@ -56,17 +53,9 @@ pub struct Arguments {
     access: AccessArguments,
 }
 
-/// The latents that are compared with their noise.
-struct Latents {
-    /// What they are of, in words.
-    of: String,
-    norm: f64,
-    numbers: usize,
-}
-
 impl Arguments {
     pub fn run(self) -> Result<()> {
-        let settings = registry::entry(MECHANISM)?.settings(None, &self.set)?;
+        registry::entry(MECHANISM)?.settings(None, &self.set)?;
         if let Some(bad) = self.epsilon.iter().find(|e| !(**e > 0.0 && e.is_finite())) {
             return Err(Error::usage(format!(
                 "epsilon = {bad}: it must be a positive, finite number"
@@ -78,17 +67,13 @@ impl Arguments {
                 norm,
                 numbers,
             },
-            _ => self.measured()?,
+            _ => Latents::measured(&self.config()?, &self.access.access(false))?,
         };
         let mut ratios = table(["epsilon", NOISES[0], NOISES[1], NOISES[2]]);
         for epsilon in &self.epsilon {
-            let ratio = |name: &&str| {
-                let noise = dp_bart_noise(name, &settings, latents.numbers, *epsilon);
-                let amount = noise.deviation() * (latents.numbers as f64).sqrt();
-                format!("{:.3}", latents.norm / amount)
-            };
-            let row = [epsilon.to_string()].into_iter();
-            ratios.add_row(row.chain(NOISES.iter().map(ratio)));
+            let row = latents.ratios(&self.set, *epsilon)?.into_iter();
+            let row = row.map(|ratio| format!("{ratio:.3}"));
+            ratios.add_row(std::iter::once(epsilon.to_string()).chain(row));
         }
         print(&format!(
             "{}: {} numbers, norm {:.4}\nnorm of the latent / norm of its noise, by the law of the noise:\n\n{}",
@@ -99,39 +84,17 @@ impl Arguments {
         ))
     }
 
-    /// The latents of the texts.
-    fn measured(&self) -> Result<Latents> {
-        let request = Request {
-            source: self.dataset.clone(),
-            split: None,
-            limit: Some(self.limit),
-            min_words: None,
-            max_words: None,
-        };
-        let texts = teda_datasets::load(&request, self.access.limits(), &mut std::io::stdin())?;
-        let config = Config {
-            // Latents before the noise depend on no epsilon.
-            epsilons: Some(vec![1.0]),
+    /// The configuration of the mechanism whose latents are measured.
+    fn config(&self) -> Result<Config> {
+        Ok(Config {
             set: self.set.clone(),
-            datasets: vec![request],
+            datasets: vec![Request {
+                source: self.dataset.clone(),
+                limit: Some(self.limit),
+                ..Request::default()
+            }],
             llm: self.model.clone(),
             ..Config::new(vec![Source::parse(MECHANISM)?])
-        };
-        let mechanism = run::mechanism(&config, &self.access.access(false))?;
-        let none = || Error::failed(format!("'{MECHANISM}' has no latent"));
-        let latent = mechanism.latent().ok_or_else(none)?;
-        let rows: Vec<&str> = texts.texts.iter().map(String::as_str).collect();
-        let clean = latent.clean(&rows)?;
-        let norms = clean.rows().into_iter().map(|row| row.dot(&row).sqrt());
-        Ok(Latents {
-            of: format!(
-                "latents of {} texts of {} by {}",
-                rows.len(),
-                self.dataset,
-                self.model
-            ),
-            norm: norms.sum::<f64>() / rows.len() as f64,
-            numbers: clean.ncols(),
         })
     }
 }

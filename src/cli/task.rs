@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use teda::audit::epsilons::Epsilons;
-use teda::task::{Document, Prepared, Task, table};
+use teda::task::{Document, Learner, Options, Prepared, Task, table};
 use teda_core::{Error, Result};
 use teda_datasets::Request;
 use teda_results::RunDir;
@@ -24,12 +24,14 @@ use super::progress::Terminal;
 /// majority class.
 ///
 /// The classifier is logistic regression on words, runs of characters and sentence vectors; a held-out part of the
-/// training texts chooses its penalty.
+/// training texts chooses its penalty. Or --classifier names an encoder that is fine-tuned, as in the papers: BERT,
+/// RoBERTa or DeBERTa-v3.
 #[derive(Args)]
 #[command(after_long_help = "Examples:
   teda task                                          # the clean line alone: SNIPS, its intents
   teda task --mech em --epsilon 10,100 --seeds 3
   teda task --dataset novels --mech word-perturb --epsilon 30 --limit 2000 --out authors
+  teda task --classifier ./deberta-v3-base --mech em --epsilon 100 --limit 2000
   teda task --dataset reviews.csv:body --label gender --mech dp-prompt --epsilon 100 --llm flan-t5-base")]
 pub struct Arguments {
     /// Mechanisms (see `teda list mechanisms`), `all`, or exec:COMMAND; repeatable. The clean line alone when
@@ -46,9 +48,11 @@ pub struct Arguments {
     epsilon: Option<Vec<Epsilons>>,
     #[command(flatten)]
     data: LabelledArguments,
-    /// Repetitions with other coins of the mechanism
+    /// Repetitions with other coins of the mechanism, and of a training that has coins
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     seeds: u32,
+    #[command(flatten)]
+    classifier: ClassifierArguments,
     #[command(flatten)]
     model: ModelArguments,
     #[command(flatten)]
@@ -87,6 +91,55 @@ struct LabelledArguments {
     /// Only texts of at most N words
     #[arg(long, value_name = "N")]
     max_words: Option<usize>,
+}
+
+/// What learns the label.
+#[derive(Args)]
+struct ClassifierArguments {
+    /// Classifier: logistic-regression, or an encoder to fine-tune: builtin (small), minilm or roberta-base of
+    /// `teda models list`, a repository of the hub, or a path
+    #[arg(long, value_name = "NAME", default_value = LOGISTIC_REGRESSION)]
+    classifier: String,
+    /// Fine-tuning: how often each text is seen (1 when left out)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    epochs: Option<u32>,
+    /// Fine-tuning: the learning rate of the first step, from where it falls to 0 in a straight line (5e-5 when left
+    /// out, as in the papers)
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    learning_rate: Option<f64>,
+    /// Fine-tuning: texts of a step (8 when left out); unlike --batch it changes results
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    train_batch: Option<u32>,
+}
+
+/// The classifier without a model.
+const LOGISTIC_REGRESSION: &str = "logistic-regression";
+
+impl ClassifierArguments {
+    fn learner(&self) -> Result<Learner> {
+        if self.classifier != LOGISTIC_REGRESSION {
+            let usual = Options::default();
+            return Ok(Learner::FineTune {
+                model: self.classifier.clone(),
+                options: Options {
+                    epochs: self.epochs.unwrap_or(usual.epochs),
+                    learning_rate: self.learning_rate.unwrap_or(usual.learning_rate),
+                    batch: self.train_batch.map_or(usual.batch, |batch| batch as usize),
+                },
+            });
+        }
+        let orphans = [
+            ("--epochs", self.epochs.is_some()),
+            ("--learning-rate", self.learning_rate.is_some()),
+            ("--train-batch", self.train_batch.is_some()),
+        ];
+        match orphans.into_iter().find(|(_, given)| *given) {
+            None => Ok(Learner::LogisticRegression),
+            Some((flag, _)) => Err(Error::usage(format!(
+                "{flag} is for an encoder that is fine-tuned: name one with --classifier, such as --classifier builtin"
+            ))),
+        }
+    }
 }
 
 impl Arguments {
@@ -136,7 +189,10 @@ impl Arguments {
     }
 
     /// The task that these flags ask for.
-    fn task(&self) -> Result<Task> {
+    ///
+    /// # Errors
+    /// Usage, for flags that have no meaning without a mechanism.
+    pub fn task(&self) -> Result<Task> {
         let data = &self.data;
         let request = Request {
             source: data.dataset.clone(),
@@ -166,6 +222,7 @@ impl Arguments {
                 .config(mechanisms(&self.mech)?, epsilons, vec![request]),
             label: data.label.clone(),
             seeds: self.seeds,
+            classifier: self.classifier.learner()?,
         })
     }
 }

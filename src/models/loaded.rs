@@ -46,7 +46,7 @@ impl Loaded {
             (Self::Infill(_), _) => return Err(only_infills()),
             (Self::Local(model), Some(By::Prompt)) if !model.follows_instructions() => {
                 return Err(Error::usage(
-                    "the rewriter in the binary follows no instructions, so it cannot judge by prompt; take by=likelihood, or a language model such as smollm2-135m (`teda models pull smollm2-135m` fetches it)",
+                    "this model (the rewriter in the binary, or one that was trained as it is) follows no instructions, so it cannot judge by prompt; take by=likelihood, or a language model such as smollm2-135m (`teda models pull smollm2-135m` fetches it)",
                 ));
             }
             (Self::Local(model), None | Some(By::Likelihood)) => Judge::Likelihood(model),

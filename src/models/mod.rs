@@ -4,6 +4,7 @@
 mod access;
 mod loaded;
 mod named;
+mod pretrained;
 mod records;
 pub mod shared;
 pub mod spec;
@@ -79,6 +80,8 @@ pub struct Models {
     then: Option<(Arc<dyn TextGenerator>, Sampling)>,
     /// The adversary's language model, if an attack of the run needs one.
     pub judge: Option<Judge>,
+    /// The same model as one that writes.
+    pub writer: Option<Arc<dyn TextGenerator>>,
     /// The manifest's records of them.
     pub records: Vec<ModelRecord>,
     servers: Vec<Arc<Http>>,
@@ -112,6 +115,7 @@ impl Models {
             scorer: None,
             then: None,
             judge: None,
+            writer: None,
             records: shipped(builtin::Model::Encoder),
             servers: Vec::new(),
             loaded: Vec::new(),
@@ -315,8 +319,10 @@ impl Models {
         } else {
             self.load_language_model(&spec, false, access)
         };
-        let judge = loaded.and_then(|loaded| loaded.judge(by));
-        self.judge = Some(judge.map_err(|e| e.context(whose))?);
+        let judge = loaded.and_then(|loaded| Ok((loaded.generator(), loaded.judge(by)?)));
+        let (writer, judge) = judge.map_err(|e| e.context(whose))?;
+        self.judge = Some(judge);
+        self.writer = Some(writer);
         Ok(())
     }
 

@@ -10,6 +10,8 @@ use teda_results::Cell;
 use crate::report::explanation;
 use teda_plot::{Options, Point, Series, draw};
 
+/// The picture in a directory of results.
+pub const CURVE: &str = "curve.svg";
 /// Share of failed trials above which a picture points them out.
 const FAILED: f64 = 0.01;
 
@@ -115,7 +117,7 @@ pub fn write(directory: &Path, cells: &[Cell], view: View) -> Result<()> {
     draw(
         &series,
         &options(cells, view),
-        &directory.join("curve.svg"),
+        &directory.join(CURVE),
         &directory.join("curve.png"),
     )
 }
@@ -320,6 +322,7 @@ mod tests {
         assert_eq!(of(Axis::PerText), [Some(2.0), Some(15.0)]);
         let unknown = Cell {
             mean_units: None,
+            recall: None,
             ..token.clone()
         };
         let cells = [text.clone(), unknown];

@@ -6,13 +6,15 @@ use teda_core::{Neighbours, Sign, Verdict, plain};
 use teda_results::Cell;
 
 use crate::report::mechanism::name;
+use crate::report::reading;
 use crate::report::warnings;
 
 /// One sentence on a cell: what was shown, at which confidence, and how it compares with the claim. Failures too
 /// frequent to ignore are at its end.
 #[must_use]
 pub fn of(cell: &Cell) -> String {
-    [vec![verdict_of(cell)], warnings::of(cell)]
+    let read = Vec::from_iter(reading::sentence(cell));
+    [vec![verdict_of(cell)], read, warnings::of(cell)]
         .concat()
         .join("; ")
 }
@@ -255,6 +257,7 @@ mod tests {
             candidates: None,
             metric: None,
             mean_units: None,
+            recall: None,
         }
     }
 

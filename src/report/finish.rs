@@ -45,7 +45,7 @@ pub fn write(made: Made) -> Result<(PathBuf, Vec<Cell>)> {
     }
     let is_part = manifest.shard.is_some();
     let counted = if !is_part && manifest.cells.iter().any(CellPlan::is_deferred) {
-        let mut sink = guesses::create(directory)?;
+        let mut sink = guesses::create(directory, false)?;
         let rows = trials::rows(directory)?;
         let counted = learn(&mut manifest.cells, made, rows, Some(&mut sink))?;
         sink.finish()?;

@@ -1,9 +1,12 @@
 //! Draws utility against empirical ε: what each mechanism gives for what it leaks.
+//!
+//! One line a mechanism, through its points in the order of their nominal ε, which stands beside each marker. Up and to the
+//! left is better: more use at less leakage.
 
 use std::path::Path;
 
 use teda_core::Result;
-use teda_plot::{Frontier, FrontierLine, FrontierPoint, frontier};
+use teda_plot::{Chart, ChartLine, ChartPoint, Scale, chart};
 use teda_results::{Cell, UtilityCell};
 
 use crate::report::explanation::confidence;
@@ -26,18 +29,18 @@ pub fn draw(directory: &Path, cells: &[Cell], utilities: &[UtilityCell]) -> Resu
     for name in names {
         let of_name: Vec<&UtilityCell> = utilities.iter().filter(|u| u.utility == name).collect();
         let file = |end: &str| directory.join(format!("frontier-{name}.{end}"));
-        frontier(&picture(cells, &of_name), &file("svg"), &file("png"))?;
+        chart(&picture(cells, &of_name), &file("svg"), &file("png"))?;
     }
     Ok(())
 }
 
-fn picture(cells: &[Cell], utilities: &[&UtilityCell]) -> Frontier {
+fn picture(cells: &[Cell], utilities: &[&UtilityCell]) -> Chart {
     let settings = |u: &UtilityCell| (u.k, u.lambda.to_bits(), u.neighbours);
     let one_data_set = utilities.iter().all(|u| u.dataset == utilities[0].dataset);
     let one_setting = utilities
         .iter()
         .all(|u| settings(u) == settings(utilities[0]));
-    let mut lines: Vec<FrontierLine> = Vec::new();
+    let mut lines: Vec<ChartLine> = Vec::new();
     let mut infinite = 0;
     for utility in utilities {
         let Some(leak) = leak(cells, utility) else {
@@ -62,7 +65,7 @@ fn picture(cells: &[Cell], utilities: &[&UtilityCell]) -> Frontier {
         }
         match lines.iter_mut().find(|line| line.label == label) {
             Some(line) => line.points.push(point),
-            None => lines.push(FrontierLine {
+            None => lines.push(ChartLine {
                 label,
                 points: vec![point],
             }),
@@ -84,11 +87,12 @@ fn picture(cells: &[Cell], utilities: &[&UtilityCell]) -> Frontier {
     if infinite > 0 {
         subtitle += &format!(" · {infinite} infinite bounds are not drawn");
     }
-    Frontier {
+    Chart {
         title: format!("{} against leakage", first.map_or("", |u| &u.utility)),
         subtitle,
         x: format!("empirical ε (greatest lower bound of any attack, {percent} % confidence each)"),
         y: format!("mean {}", first.map_or("", |u| &u.utility)),
+        scale: Scale::Linear,
         lines,
     }
 }
@@ -107,14 +111,14 @@ fn leak(cells: &[Cell], utility: &UtilityCell) -> Option<f64> {
 }
 
 /// The point of one setting; `None` if its utility has no mean. Failures too frequent to ignore stand beside it.
-fn point(leak: f64, utility: &UtilityCell) -> Option<FrontierPoint> {
+fn point(leak: f64, utility: &UtilityCell) -> Option<ChartPoint> {
     let epsilon = utility.epsilon.map(|epsilon| epsilon.to_string());
     let share = utility.failed as f64 / utility.trials as f64;
     let failed = (share > FAILED).then(|| format!("{:.0} % failed", 100.0 * share));
     let label: Vec<String> = [epsilon, failed].into_iter().flatten().collect();
-    Some(FrontierPoint {
-        leak,
-        utility: utility.mean?,
+    Some(ChartPoint {
+        x: leak,
+        y: utility.mean?,
         interval: utility.mean_lower.zip(utility.mean_upper),
         label: (!label.is_empty()).then(|| label.join(", ")),
     })
@@ -167,7 +171,7 @@ mod tests {
             let (cells, utility) = setting(&[0.5.into(), 1.5.into()], failed);
             let picture = picture(&cells, &[&utility]);
             let point = &picture.lines[0].points[0];
-            assert_eq!(point.leak, 1.5);
+            assert_eq!(point.x, 1.5);
             point.label.clone().unwrap()
         };
         assert_eq!(label(1), "2");

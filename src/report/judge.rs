@@ -80,6 +80,7 @@ fn judge_cell(counted: &Counted, witness: Option<Witness>) -> Result<Cell> {
             .flatten(),
         // At distance 0 nothing is claimed per unit of distance.
         mean_units: plan.mean_units,
+        recall: count.readings.recall(),
         metric: plan.diameter.filter(|d| *d > 0.0).map(|diameter| Metric {
             greatest_distance: diameter,
             epsilon_per_distance: bound.epsilon / diameter,

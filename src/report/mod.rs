@@ -2,6 +2,7 @@
 
 pub mod agreement;
 pub mod columns;
+pub mod complete;
 pub mod curves;
 pub mod explanation;
 pub mod finish;
@@ -10,6 +11,8 @@ mod frontier;
 mod judge;
 mod mechanism;
 pub mod merge;
+pub mod page;
+mod reading;
 pub mod rejudge;
 pub mod table;
 pub mod utilities;

@@ -359,6 +359,7 @@ fn contexts_of(stored: &FinishedRun, config: &Config, access: &Access) -> Result
                 encoder: models.encoder.clone(),
                 tokens: models.tokens.clone(),
                 judge: models.judge.clone(),
+                writer: models.writer.clone(),
             })
         })
         .collect()

@@ -7,6 +7,7 @@ use crate::audit::variety;
 use crate::report::columns::{lines, table};
 use crate::report::explanation;
 use crate::report::mechanism::name;
+use crate::report::reading;
 
 /// One line per cell, and what the columns mean. The same cells give the same bytes.
 #[must_use]
@@ -54,7 +55,7 @@ pub fn render(cells: &[Cell]) -> String {
         ]);
     }
     let said = other_failures(cells) + &legend(cells) + &sentences(cells);
-    lines(&table) + &plain_lines(&said)
+    lines(&table) + &reading::render(cells) + &plain_lines(&said)
 }
 
 /// A claim, without the digits that only the rounding of a product made: 19 times 0.1 is 1.9.

@@ -6,6 +6,7 @@ use teda_results::ModelRecord;
 use teda_results::cells_csv;
 use teda_server::Usage;
 
+use super::learner::FineTuning;
 use super::score::Spread;
 
 /// What was trained and tested on what.
@@ -53,7 +54,7 @@ pub struct Line {
     pub accuracy: Spread,
     /// Macro F1 over the seeds.
     pub macro_f1: Spread,
-    /// The penalty λ of each seed's classifier; none for the majority class.
+    /// The penalty λ of each seed's classifier; none for the majority class, and for models that are fine-tuned.
     pub penalties: Vec<f64>,
     /// Texts without a release among those trained and tested on, over all seeds.
     pub missing: u64,
@@ -105,6 +106,9 @@ pub struct Document {
     pub data: Data,
     /// The kind of classifier.
     pub classifier: &'static str,
+    /// How it was fine-tuned, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fine_tuning: Option<FineTuning>,
     /// The sentence encoder that it sees texts by.
     pub encoder: String,
     /// The root of all coins.

@@ -26,6 +26,7 @@ mod document;
 mod features;
 mod grams;
 mod lbfgs;
+mod learner;
 mod privatise;
 mod regression;
 mod run;
@@ -35,6 +36,8 @@ pub mod table;
 
 pub use classifier::Classifier;
 pub use document::{Class, Data, Document, Line, Mode};
+pub use learner::{FineTuning, Learner};
 pub use privatise::Privatised;
 pub use run::{Keep, Prepared, Record, Task};
 pub use score::{Score, Spread};
+pub use teda_models::fine_tune::Options;

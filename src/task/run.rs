@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde::Serialize;
 use teda_core::{Error, Mechanism, Result, Seed, Unit, plain};
 use teda_datasets::{Labelled, LabelledText, labelled};
+use teda_models::fine_tune::Examples;
 
-use super::classifier::Classifier;
 use super::document::{Class, Data, Document, Line, Mode};
+use super::learner::{Learner, Lesson, Loaded, Trained};
 use super::privatise::{Privatised, privatise};
 use super::score::{Score, Spread};
 use crate::audit::config::Config;
@@ -17,9 +18,6 @@ use crate::models::{Access, Models};
 
 /// The schema of [`Document`].
 const SCHEMA: &str = "teda.task/1";
-
-/// The name of the classifier in results.
-const CLASSIFIER: &str = "logistic-regression";
 
 /// What is to be computed.
 #[derive(Debug, Clone)]
@@ -31,6 +29,8 @@ pub struct Task {
     pub label: String,
     /// Repetitions of every mechanism at every ε, each with other coins.
     pub seeds: u32,
+    /// The classifier that is trained.
+    pub classifier: Learner,
 }
 
 /// A mechanism at one ε.
@@ -71,6 +71,7 @@ pub type Keep<'a> = &'a mut dyn FnMut(&Record<'_>) -> Result<()>;
 pub struct Prepared {
     task: Task,
     models: Models,
+    classifier: Loaded,
     data: Labelled,
     cells: Vec<Cell>,
 }
@@ -94,7 +95,7 @@ impl<'a> Part<'a> {
 struct Repetition {
     /// Of utility, the static and the adaptive attacker.
     scores: [Score; 3],
-    penalty: f64,
+    penalty: Option<f64>,
     train: Privatised,
     test: Privatised,
 }
@@ -115,11 +116,13 @@ impl Prepared {
             )));
         };
         let data = labelled(request, &task.label, access.limits)?;
-        let models = Models::load(&config.wanted(), access)?;
+        let mut models = Models::load(&config.wanted(), access)?;
+        let classifier = task.classifier.load(&mut models, access)?;
         let cells = cells(config, &models, &data)?;
         Ok(Self {
             task,
             models,
+            classifier,
             data,
             cells,
         })
@@ -155,10 +158,12 @@ impl Prepared {
     /// Failed, if a mechanism or the encoder fails.
     pub fn run(&self, control: &Control<'_>, keep: Keep<'_>) -> Result<Option<Document>> {
         let (train, test) = (Part::of(&self.data.train), Part::of(&self.data.test));
-        let seeds = self.task.seeds;
-        let texts = (train.texts.len() + test.texts.len()) * self.cells.len();
-        if texts > 0 {
-            control.progress.begin(texts as u64 * u64::from(seeds), 0);
+        let seeds = u64::from(self.task.seeds);
+        let cells = self.cells.len() as u64;
+        let rewritten = (train.texts.len() + test.texts.len()) as u64 * cells;
+        let trained = self.classifier.work(train.texts.len()) * (1 + cells);
+        if rewritten + trained > 0 {
+            control.progress.begin((rewritten + trained) * seeds, 0);
         }
         let results = self.results(&train, &test, control, keep);
         control.progress.end();
@@ -173,19 +178,31 @@ impl Prepared {
         control: &Control<'_>,
         keep: Keep<'_>,
     ) -> Result<Option<Vec<Line>>> {
-        let clean = self.trained(&train.texts, &train.classes)?;
+        control.progress.describe("clean".to_owned());
+        let (mut clean, mut scores) = (Vec::new(), Vec::new());
+        for number in 0..self.classifier.trainings(self.task.seeds) {
+            let Some(trained) = self.trained(&train.texts, &train.classes, number, control)? else {
+                return Ok(None);
+            };
+            let Some(score) = self.score(&trained, &test.texts, test, control)? else {
+                return Ok(None);
+            };
+            scores.push(score);
+            clean.push(trained);
+        }
         let mut results = vec![
             self.majority(train, test),
             Line {
-                penalties: vec![clean.penalty()],
-                ..line(Mode::Clean, vec![self.score(&clean, &test.texts, test)?])
+                penalties: clean.iter().filter_map(Trained::penalty).collect(),
+                ..line(Mode::Clean, scores)
             },
         ];
         for cell in &self.cells {
             control.progress.describe(cell.describe());
             let mut made = Vec::new();
             for number in 0..self.task.seeds {
-                let repetition = self.repeat(cell, number, &clean, [train, test], control)?;
+                let of_seed = clean.get(number as usize).unwrap_or(&clean[0]);
+                let repetition = self.repeat(cell, number, of_seed, [train, test], control)?;
                 let Some(repetition) = repetition else {
                     return Ok(None);
                 };
@@ -197,19 +214,39 @@ impl Prepared {
         Ok(Some(results))
     }
 
-    fn trained(&self, texts: &[&str], classes: &[usize]) -> Result<Classifier> {
+    /// A classifier with the coins of repetition `number`; `None` after an interrupt. Clean and privatised texts are
+    /// learned with the same coins, so what changes no text changes no score.
+    fn trained(
+        &self,
+        texts: &[&str],
+        classes: &[usize],
+        number: u32,
+        control: &Control<'_>,
+    ) -> Result<Option<Trained>> {
         let k = self.data.classes.len();
-        Classifier::train(texts, classes, k, &*self.models.encoder)
+        let lesson = Lesson {
+            examples: Examples { texts, classes, k },
+            encoder: &*self.models.encoder,
+            seed: Seed::root(self.task.config.seed)
+                .named("task")
+                .named(&self.data.sha256)
+                .named("fine-tune")
+                .at(number.into()),
+        };
+        self.classifier.train(&lesson, control)
     }
 
-    /// The score of a classifier on what became of the texts of `part`.
-    fn score(&self, by: &Classifier, texts: &[&str], part: &Part<'_>) -> Result<Score> {
-        let predicted = by.predict(texts, &*self.models.encoder)?;
-        Ok(Score::of(
-            &part.classes,
-            &predicted,
-            self.data.classes.len(),
-        ))
+    /// The score of a classifier on what became of the texts of `part`; `None` after an interrupt.
+    fn score(
+        &self,
+        by: &Trained,
+        texts: &[&str],
+        part: &Part<'_>,
+        control: &Control<'_>,
+    ) -> Result<Option<Score>> {
+        let k = self.data.classes.len();
+        let predicted = by.predict(texts, &*self.models.encoder, control)?;
+        Ok(predicted.map(|predicted| Score::of(&part.classes, &predicted, k)))
     }
 
     /// The score of always saying the class that most training texts have; of equally frequent ones the first.
@@ -230,7 +267,7 @@ impl Prepared {
         &self,
         cell: &Cell,
         number: u32,
-        clean: &Classifier,
+        clean: &Trained,
         [train, test]: [&Part<'_>; 2],
         control: &Control<'_>,
     ) -> Result<Option<Repetition>> {
@@ -242,13 +279,20 @@ impl Prepared {
         let (Some(rewritten), Some(shown)) = (of(train, "train")?, of(test, "test")?) else {
             return Ok(None);
         };
-        let private = self.trained(&rewritten.texts(), &train.classes)?;
+        let private = self.trained(&rewritten.texts(), &train.classes, number, control)?;
+        let Some(private) = private else {
+            return Ok(None);
+        };
+        let score = |by, texts: &[&str]| self.score(by, texts, test, control);
+        let (Some(utility), Some(fixed), Some(adaptive)) = (
+            score(&private, &test.texts)?,
+            score(clean, &shown.texts())?,
+            score(&private, &shown.texts())?,
+        ) else {
+            return Ok(None);
+        };
         Ok(Some(Repetition {
-            scores: [
-                self.score(&private, &test.texts, test)?,
-                self.score(clean, &shown.texts(), test)?,
-                self.score(&private, &shown.texts(), test)?,
-            ],
+            scores: [utility, fixed, adaptive],
             penalty: private.penalty(),
             train: rewritten,
             test: shown,
@@ -306,7 +350,8 @@ impl Prepared {
                 test: data.test.len(),
                 classes: classes.collect(),
             },
-            classifier: CLASSIFIER,
+            classifier: self.classifier.name(),
+            fine_tuning: self.classifier.tuning().cloned(),
             encoder: task.config.encoder.clone(),
             seed: task.config.seed,
             seeds: task.seeds,
@@ -396,7 +441,7 @@ fn lines(cell: &Cell, made: &[Repetition]) -> Vec<Line> {
             mechanism: Some(cell.name.clone()),
             epsilon: cell.epsilon,
             epsilon_unit: cell.unit,
-            penalties: private.map(|made| made.penalty).collect(),
+            penalties: private.filter_map(|made| made.penalty).collect(),
             missing: sum(Privatised::missing),
             lost: sum(|privatised| privatised.lost),
             ..line(mode, made.iter().map(|made| made.scores[place]).collect())

@@ -118,15 +118,47 @@ fn legend(document: &Document) -> String {
             data.test
         );
     }
+    text += &training(document);
     if document.results.iter().any(|line| line.mechanism.is_some()) {
-        text += &match document.seeds {
-            1 => "One seed: the mechanism's coins would give other numbers with another.\n"
-                .to_owned(),
-            seeds => format!(
-                "Mean ± standard deviation over {seeds} seeds. A seed changes the coins of the mechanism and nothing else.\n"
-            ),
-        };
         text += "A text without a release is an empty text, to train and to test on; counted over all seeds.\n";
     }
+    text
+}
+
+/// How a model was fine-tuned, and what a seed changes.
+fn training(document: &Document) -> String {
+    let (mut text, whose, changes) = match &document.fine_tuning {
+        None if document.results.iter().all(|line| line.mechanism.is_none()) => {
+            return String::new();
+        }
+        None => (
+            String::new(),
+            "the mechanism's coins",
+            "the coins of the mechanism and nothing else",
+        ),
+        Some(tuning) => (
+            format!(
+                "Classifier: {}, fine-tuned for {} {} at a learning rate of {:e} in batches of {}; it reads at most {} tokens of a text.\n",
+                tuning.model,
+                tuning.epochs,
+                if tuning.epochs == 1 {
+                    "epoch"
+                } else {
+                    "epochs"
+                },
+                tuning.learning_rate,
+                tuning.batch,
+                tuning.max_tokens
+            ),
+            "other coins",
+            "the coins of mechanism and training, and nothing else",
+        ),
+    };
+    text += &match document.seeds {
+        1 => format!("One seed: {whose} would give other numbers with another.\n"),
+        seeds => {
+            format!("Mean ± standard deviation over {seeds} seeds. A seed changes {changes}.\n")
+        }
+    };
     text
 }

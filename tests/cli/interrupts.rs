@@ -276,6 +276,29 @@ fn a_read_only_run_is_reported() {
 }
 
 #[test]
+fn fine_tuning_ends_where_it_is_told_to() {
+    let s = Sandbox::new();
+    let long = [
+        "task",
+        "--classifier",
+        "builtin",
+        "--epochs",
+        "1000",
+        "--out",
+        "kept",
+    ];
+    let child = started(s.command(&long).stdin(Stdio::null()));
+    until("nothing is kept", || {
+        s.path("kept").join("releases.jsonl").exists()
+    });
+    send(&child, "-INT");
+    let output = end(child);
+    assert_eq!(output.status.code(), Some(130));
+    assert!(output.stdout.is_empty());
+    assert!(text(&output.stderr).contains("interrupted"));
+}
+
+#[test]
 fn a_task_ends_where_it_is_told_to() {
     let s = Sandbox::new();
     let mechanism = slow(&s);

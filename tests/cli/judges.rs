@@ -214,3 +214,96 @@ fn the_judge_that_is_not_there_is_named_with_what_to_do() {
         assert!(said.contains(part), "{said}");
     }
 }
+
+/// Writes the release back, and refuses those with an odd number of characters.
+fn repeating(seen: &Seen) -> Act {
+    let asked = seen.body["messages"][0]["content"].as_str().unwrap();
+    assert_eq!(seen.body["temperature"], 0.0);
+    let (_, rest) = asked.split_once("Rewritten text: ").unwrap();
+    let (release, _) = rest.split_once("\nOriginal text:").unwrap();
+    if release.chars().count() % 2 == 1 {
+        return Act::Status(400, "", "not this one".to_owned());
+    }
+    let message = json!({"role": "assistant", "content": format!("{release}\n")});
+    let usage = json!({"prompt_tokens": 6, "completion_tokens": 4, "total_tokens": 10});
+    Act::Answer(json!({"choices": [{"index": 0, "message": message}], "usage": usage}))
+}
+
+/// What comes back is in the rows and adds up to the cell; a release that is refused is this attack's failure.
+#[test]
+fn a_server_writes_sources_back() {
+    let server = Server::start(repeating);
+    let sandbox = Sandbox::new();
+    let url = server.url("retries=0");
+    let arguments = [
+        "--mech",
+        "identity",
+        "--attack",
+        "embedding",
+        "--limit",
+        "40",
+        "--trials",
+        "60",
+    ];
+    let read = ["--attack", "reconstruct", "--judge", &url];
+    let cells = audit(
+        &sandbox,
+        &[&arguments[..], &read, &["--out", "now"]].concat(),
+    );
+    let [other, cell] = [&cells[0], &cells[1]];
+    assert!(other.get("recall").is_none());
+    let count = |field: &str| cell[field].as_u64().unwrap();
+    let failed = count("failed_attack");
+    assert!((10..50).contains(&failed), "{cell}");
+    assert_eq!((count("failed"), count("failed_mechanism")), (failed, 0));
+    assert!(count("hits") >= 60 - failed);
+    let recall = &cell["recall"];
+    assert_eq!(recall["texts"], 60 - failed);
+    for share in ["tokens", "tokens_of_release", "rare", "rare_of_release"] {
+        assert_eq!(recall[share], 1.0, "{recall}");
+    }
+    let explanation = cell["explanation"].as_str().unwrap();
+    assert!(
+        explanation.contains("wrote back has 100.0 %"),
+        "{explanation}"
+    );
+    let rows = teda_results::trials::rows(&sandbox.path("now")).unwrap();
+    let rows: Vec<_> = rows
+        .map(Result::unwrap)
+        .filter(|row| row.cell == 1)
+        .collect();
+    for row in &rows {
+        match &row.reading {
+            Some(reading) => assert_eq!(reading.text, row.release),
+            None => assert!(row.error.as_ref().unwrap().contains("400")),
+        }
+    }
+    // Each text once, however many trials release it.
+    let released: std::collections::HashSet<&str> =
+        rows.iter().map(|row| &row.release[..]).collect();
+    let asked = server.requests();
+    assert!(
+        asked <= released.len() + 2,
+        "{asked} for {} texts",
+        released.len()
+    );
+    // The run without the attack says the same when it is asked later.
+    audit(&sandbox, &[&arguments[..], &["--out", "before"]].concat());
+    let output = sandbox
+        .command(
+            &[
+                &["report", "before", "--out", "later", "--format", "json"],
+                &read[..],
+            ]
+            .concat(),
+        )
+        .env("TEDA_CACHE", sandbox.path("cache"))
+        .env("NO_PROXY", "127.0.0.1")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let later: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for field in ["hits", "failed_attack", "recall"] {
+        assert_eq!(later["cells"][0][field], cell[field], "{field}");
+    }
+}

@@ -153,6 +153,29 @@ fn nor_do_they_where_releases_are_rewritten_once_more() {
     killed_and_resumed(&THEN, [10, 60, 110]);
 }
 
+/// An attack that writes sources back, beside one that does not.
+const READ: [&str; 13] = [
+    "audit",
+    "--mech",
+    "em,constant",
+    "--attack",
+    "reconstruct,embedding",
+    "--judge",
+    concat!(env!("CARGO_MANIFEST_DIR"), "/models/tests/fixtures/t5"),
+    "--epsilon",
+    "20",
+    "--limit",
+    "60",
+    "--trials",
+    "30",
+];
+
+#[test]
+fn nor_do_they_where_sources_are_written_back() {
+    nothing_changes(&READ);
+    killed_and_resumed(&READ, [10, 41, 70]);
+}
+
 /// Latents, which are in no row, beside the releases that are made of them.
 const LATENTS: [&str; 11] = [
     "audit",

@@ -66,6 +66,54 @@ fn files_hold_what_is_printed_whatever_the_threads() {
 }
 
 #[test]
+fn a_model_is_fine_tuned_and_its_settings_are_kept() {
+    let sandbox = Sandbox::new();
+    let task = |more: &[&str]| {
+        let tuned = [
+            "task",
+            "--classifier",
+            "builtin",
+            "--limit",
+            "40",
+            "--quiet",
+        ];
+        sandbox.stdout(&[&tuned[..], more].concat())
+    };
+    let json = task(&[
+        "--learning-rate",
+        "1e-3",
+        "--train-batch",
+        "4",
+        "--format",
+        "json",
+    ]);
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(document["classifier"], "fine-tuned");
+    let tuning = &document["fine_tuning"];
+    assert_eq!(
+        (
+            &tuning["model"],
+            &tuning["learning_rate"],
+            &tuning["batch"],
+            &tuning["max_tokens"]
+        ),
+        (&"builtin".into(), &1e-3.into(), &4.into(), &128.into())
+    );
+    let clean = &document["results"][1];
+    assert_eq!(clean["accuracy"]["values"].as_array().unwrap().len(), 3);
+    let files = document["models"].as_array().unwrap().iter();
+    assert!(
+        files
+            .clone()
+            .any(|file| file["name"] == "builtin/infill/model.safetensors")
+    );
+    let table = task(&["--epochs", "2"]);
+    let says = "builtin, fine-tuned for 2 epochs at a learning rate of 5e-5 in batches of 8";
+    assert!(table.contains(says), "{table}");
+    assert!(table.contains("coins of mechanism and training"), "{table}");
+}
+
+#[test]
 fn what_cannot_be_done_is_refused_with_the_reason() {
     let sandbox = Sandbox::new();
     let one = sandbox.file("one.csv", "text,label\na,x\nb,x\n");
@@ -83,6 +131,16 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
         (&["--epsilon", "1"], "--epsilon without --mech"),
         (&["--set", "x=1"], "--set without --mech"),
         (&["--seeds", "0"], "--seeds"),
+        (&["--epochs", "2"], "--epochs is for an encoder"),
+        (&["--classifier", "logistic"], "logistic"),
+        (
+            &["--classifier", "http://h/v1?model=m"],
+            "run in this process",
+        ),
+        (
+            &["--classifier", "builtin", "--learning-rate", "-1"],
+            "learning rate = -1",
+        ),
     ] {
         let output = sandbox.run(&[&["task"], arguments].concat());
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");

@@ -139,3 +139,31 @@ fn check_files_name_it_and_wrong_ones_are_refused() {
         "'krr then builtin' cannot say",
     );
 }
+
+/// A folder, as `scripts/models/post_processor.py` writes one: the same model follows in an audit, a rewrite and a task.
+#[test]
+fn a_folder_is_taken_wherever_releases_are_made() {
+    let s = Sandbox::new();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/models/tests/fixtures/bart");
+    let then = format!("{folder}:max_new_tokens=8");
+    let cells = s.cells(&[&AUDIT[..], &["--then", &then, "--out", "run"]].concat());
+    let name = format!("identity then {then}");
+    assert_eq!(cells[0]["mechanism"], name);
+    let rows = releases(&s, "run", 0);
+    let lines = s.file("lines", "play some jazz\n");
+    let rewrite = ["rewrite", "--mech", "identity", "--then", &then];
+    let input = std::fs::File::open(lines).unwrap();
+    let output = s.command(&rewrite).stdin(input).output().unwrap();
+    let line = text(&output.stdout);
+    assert!(
+        output.status.success() && line != "play some jazz\n",
+        "{line}"
+    );
+    assert!(rows.iter().all(|row| !row.3.contains("play some jazz")));
+    let task = [
+        "task", "--mech", "identity", "--then", &then, "--limit", "60",
+    ];
+    let more = ["--seeds", "1", "--format", "json"];
+    let document = s.stdout(&[&task[..], &more].concat());
+    assert!(document.contains(&name), "{document}");
+}

@@ -71,6 +71,7 @@ pub const ENTRY: Entry = Entry {
     judge: false,
     likelihoods: false,
     latent: false,
+    reads: false,
     build: Build::Learns(|context: &Context| Ok(Box::new(Learned::new(context)))),
 };
 

@@ -51,6 +51,7 @@ pub const ENTRY: Entry = Entry {
     judge: true,
     likelihoods: false,
     latent: false,
+    reads: false,
     build: Build::Scores(|context: &Context| {
         let texts = context.texts.clone();
         let judge = context.judge.clone();

@@ -14,6 +14,7 @@ use tokenizers::Tokenizer;
 use crate::autoencoder::LstmAutoencoder;
 use crate::checkpoint::{Checkpoint, Pooling, Safetensors};
 use crate::fill_mask::{self, FillMask};
+use crate::fine_tune::Pretrained;
 use crate::generate::{self, LocalModel};
 use crate::masked::MaskedLm;
 use crate::matrix::Backend;
@@ -110,6 +111,23 @@ pub fn fill_mask(memory: usize) -> Result<FillMask> {
         logit_moments: Some(INFILL_LOGITS),
     };
     FillMask::new(model, tokenizer(&INFILL_TOKENIZER)?, &options)
+}
+
+/// The infilling model as an encoder to be fine-tuned: RoBERTa's shape, 3 layers of width 192.
+///
+/// # Errors
+/// If the shipped files do not fit together, which a test rules out.
+pub fn pretrained() -> Result<Pretrained> {
+    Pretrained::new(Checkpoint {
+        name: "builtin".to_owned(),
+        config: INFILL_CONFIG.json()?,
+        tensors: Box::new(INFILL_WEIGHTS.tensors()?),
+        tokenizer: tokenizer(&INFILL_TOKENIZER)?,
+        chat: None,
+        ends: BTreeSet::new(),
+        window: None,
+        pooling: Pooling::First,
+    })
 }
 
 /// The built-in rewriter: a small encoder-decoder that repeats a text, in its own words as far as the draws allow. It

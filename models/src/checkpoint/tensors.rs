@@ -4,7 +4,7 @@ use candle_core::{DType, Device, Tensor};
 use teda_core::{Error, Result};
 
 /// The named tensors of a model, under the hub's names.
-pub(crate) trait Tensors {
+pub(crate) trait Tensors: Send + Sync {
     /// The shape of a tensor; `None` if there is no such tensor.
     fn shape(&self, tensor: &str) -> Option<Vec<usize>>;
 

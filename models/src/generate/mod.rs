@@ -41,6 +41,10 @@ const SEQUENCES: usize = 64;
 /// A call with fewer jobs than this is not divided further among workers.
 const JOBS: usize = 16;
 
+/// The field of `config.json` by which a model that was trained to rewrite says that it reads the text alone, and no
+/// prompt around it: `"teda_reads": "text"`, as `scripts/models/post_processor.py` writes it.
+const READS: &str = "teda_reads";
+
 /// How a language model is run.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
@@ -121,6 +125,10 @@ impl LocalModel {
             token.and_then(|token| u32::try_from(token).ok())
         };
         let (pad, start) = (special("pad_token_id"), special("bos_token_id"));
+        let options = Options {
+            instructed: options.instructed && checkpoint.config[READS] != "text",
+            ..options
+        };
         Ok(Self {
             name: checkpoint.name,
             decoder,

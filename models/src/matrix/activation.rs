@@ -18,7 +18,7 @@ impl Activation {
                 self.apply(&mut values);
                 Ok(Matrix::Host { values, columns })
             }
-            Matrix::Device(x) => self.on_device(&x).map(Matrix::Device).map_err(failed),
+            Matrix::Device(x) => self.on_tensor(&x).map(Matrix::Device).map_err(failed),
         }
     }
 
@@ -31,13 +31,14 @@ impl Activation {
             }),
             Matrix::Device(x) => x
                 .chunk(2, 1)
-                .and_then(|parts| self.on_device(&parts[0])? * &parts[1])
+                .and_then(|parts| self.on_tensor(&parts[0])? * &parts[1])
                 .map(Matrix::Device)
                 .map_err(failed),
         }
     }
 
-    fn on_device(self, x: &Tensor) -> candle_core::Result<Tensor> {
+    /// f(x) by operations that have gradients.
+    pub(crate) fn on_tensor(self, x: &Tensor) -> candle_core::Result<Tensor> {
         match self {
             Self::Relu => x.relu(),
             Self::Gelu => x.gelu_erf(),

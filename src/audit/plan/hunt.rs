@@ -236,6 +236,7 @@ mod tests {
                     log_likelihoods: Vec::new(),
                     cause: None,
                     error: None,
+                    reading: None,
                 });
             }
             let seen = hunt.seen(number).unwrap();

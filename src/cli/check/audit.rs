@@ -14,7 +14,7 @@ use super::limits::Limits;
 use teda::audit::config::Config;
 use teda::audit::run::{Control, Ended, Prepared};
 use teda::models::Access;
-use teda::report::finish;
+use teda::report::complete;
 
 /// One audit of a check file.
 pub struct Audit {
@@ -122,11 +122,11 @@ impl Audit {
         match prepared.begin(Some(&out.join(&self.name)), control)? {
             Ended::Interrupted(..) => Ok(None),
             Ended::Made(made) => {
-                let (run_dir, cells) = finish::write(*made)?;
+                let done = complete::write(*made, access)?;
                 Ok(Some(Checked {
                     name: self.name.clone(),
-                    run_dir,
-                    cells: self.check(cells)?,
+                    run_dir: done.directory,
+                    cells: self.check(done.cells)?,
                 }))
             }
         }

@@ -7,8 +7,8 @@ use teda_core::stats::two_sample::{self, Sample};
 use teda_core::{Error, Result};
 use teda_results::{Cell, Document, Manifest};
 
-use super::fields::Fields;
 use super::key::Key;
+use crate::cli::fields::Fields;
 use teda::audit::config::Config;
 use teda::audit::stopping::Until;
 use teda::report::finish::RESULT;

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 use teda_core::{Error, Result, Verdict};
 use teda_results::Cell;
 
-use super::fields::Fields;
+use crate::cli::fields::Fields;
 
 /// The limits of an audit, which each of its cells must keep.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -2,7 +2,6 @@
 
 mod audit;
 mod compare;
-mod fields;
 mod file;
 mod junit;
 mod key;

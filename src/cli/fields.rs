@@ -1,10 +1,10 @@
-//! The fields of one table of a check file, each with its line.
+//! The fields of one table of a file of audits, each with its line: a check file, or a study.
 
 use teda_core::{Error, Result, shown};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-/// A check file while it is being read.
+/// A file while it is being read.
 pub struct Source<'a> {
     /// Its name in messages.
     pub name: String,
@@ -55,6 +55,7 @@ impl Field {
 }
 
 /// The fields of an audit.
+#[derive(Clone)]
 pub struct Fields {
     all: Vec<Field>,
     /// Where the table begins.
@@ -62,7 +63,8 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// The fields of `table`, which begins at byte `start` and may hold only `known` keys.
+    /// The fields of `table`, which begins at byte `start` and may hold only `known` keys, besides `tables`, which are
+    /// left to the caller.
     ///
     /// # Errors
     /// Usage, for another key, naming the nearest, or a value that is neither scalar nor list.
@@ -71,10 +73,12 @@ impl Fields {
         table: &DeTable<'_>,
         start: usize,
         known: &[&str],
+        tables: &[&str],
     ) -> Result<Self> {
         Ok(Self {
             all: table
                 .iter()
+                .filter(|(key, _)| !tables.contains(&key.get_ref().as_ref()))
                 .map(|(key, value)| Field::read(source, key, value, known))
                 .collect::<Result<_>>()?,
             place: source.place(start),
@@ -88,6 +92,30 @@ impl Fields {
         let missing: Vec<Field> = missing.cloned().collect();
         self.all.extend(missing);
         self
+    }
+
+    /// Only the fields of these keys.
+    #[must_use]
+    pub fn only(mut self, keys: &[&str]) -> Self {
+        self.all.retain(|field| keys.contains(&&*field.key));
+        self
+    }
+
+    /// The same with other values for a key that is present.
+    #[must_use]
+    pub fn with(&self, key: &str, words: &[String]) -> Self {
+        let mut with = self.clone();
+        for field in with.all.iter_mut().filter(|field| field.key == key) {
+            field.words = words.to_vec();
+        }
+        with
+    }
+
+    /// All values of a key; none if it is missing.
+    #[must_use]
+    pub fn words(&self, key: &str) -> Vec<String> {
+        self.find(key)
+            .map_or_else(Vec::new, |field| field.words.clone())
     }
 
     /// Whether the key is present.
@@ -179,6 +207,7 @@ fn scalar(value: &DeValue<'_>) -> Result<String> {
     match value {
         DeValue::String(text) => Ok(text.to_string()),
         DeValue::Float(number) => Ok(number.as_str().to_owned()),
+        DeValue::Boolean(truth) => Ok(truth.to_string()),
         DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
             .map(|n| n.to_string())
             .map_err(|e| Error::usage(format!("{}: {e}", shown(number.as_str())))),
