@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use teda::models::Access;
-use teda::report::{explanation, merge as joining, utilities};
+use teda::report::{complete, explanation, merge as joining};
 use teda::{Report, Result};
 
 use crate::raised::exception;
@@ -25,7 +25,7 @@ pub fn merge(py: Python<'_>, runs: Vec<PathBuf>, out: PathBuf) -> PyResult<()> {
     let joined = py.detach(|| {
         let access = Access::default();
         let (directory, cells) = joining::merge(&runs, Some(&out), &access)?;
-        utilities::complete(&directory, &cells, &access).map(|_| ())
+        complete::of(directory, cells, &access).map(|_| ())
     });
     joined.map_err(|error| exception(py, &error))
 }

@@ -146,6 +146,8 @@ def test_a_result_is_shown_saved_pickled_and_read_back(texts: list[str], tmp_pat
     with pytest.raises(teda_audit.UsageError, match="there already"):
         result.save(tmp_path / "kept")
     assert result.figure().lstrip().startswith(b"<svg")
+    page = result.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.lstrip().lower().startswith("<!doctype html>") and "leaky" in page
     shown = result._repr_html_()
     assert 'src="data:image/svg+xml;base64,' in shown and "<script" not in shown and "<svg" not in shown
     assert "leaky" in str(result) and "consistent" in repr(result)

@@ -10,7 +10,7 @@ use crate::audit::progress::Progress;
 use crate::audit::resume::{Standing, resume_with, standing};
 use crate::audit::run::{Control, Ended, Prepared};
 use crate::models::Models;
-use crate::report::{finish, utilities};
+use crate::report::{complete, finish};
 
 impl Audit {
     /// Runs the audit.
@@ -94,13 +94,12 @@ impl Audit {
         };
         match ended {
             Ended::Made(made) => {
-                let (directory, cells) = finish::write(*made)?;
-                let utilities = utilities::complete(&directory, &cells, &access)?;
+                let done = complete::write(*made, &access)?;
                 Ok(Report {
-                    directory: Some(directory),
+                    directory: Some(done.directory),
                     notes,
-                    cells,
-                    utilities,
+                    cells: done.cells,
+                    utilities: done.utilities,
                 })
             }
             Ended::Interrupted(directory, _) => Err(Error::failed(format!(

@@ -170,6 +170,13 @@ class Result:
             raise UsageError(f"{self.directory}: there is no picture of this run: no bound of it can be drawn")
         return path.read_bytes()
 
+    def report(self, path: Union[str, PathLike[str]]) -> Path:
+        """Writes the page of the run: one HTML file with verdicts, curve, pairs and trials to browse. Returns its path."""
+        page = self.directory / "report.html"
+        if not page.exists():
+            raise UsageError(f"{self.directory}: this run has no page: teda report {self.directory} --page --out NEW makes one")
+        return Path(shutil.copyfile(page, path))
+
     def plot(self, ax: Any = None) -> Any:
         """Draws the empirical against the nominal ε with matplotlib, and returns the axes."""
         pyplot = importlib.import_module("matplotlib.pyplot")
