@@ -1,27 +1,29 @@
 //! The public interface: [`Audit`] says what to audit and how, [`Report`] holds the results.
 
+mod report;
+mod running;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rayon::ThreadPool;
-use teda_attacks::{Built, Choice};
+use teda_attacks::{Built, Choice, Context};
 use teda_core::{Attack, Encoder, Error, Learner, Mechanism, Neighbours, Result};
 use teda_datasets::{Dataset, Limits, Request};
-use teda_results::{Cell, Document};
+use teda_results::{Manifest, texts};
 
 use crate::audit::choices::{Attacks, EstimatorChoice};
 use crate::audit::config::Config;
 use crate::audit::pairs::Pairs;
 use crate::audit::progress::{Progress, Silent};
-use crate::audit::run::{Control, Ended, Prepared};
 use crate::audit::source::{Claim, Source};
 use crate::audit::stopping::Until;
-use crate::models::{Access, Models};
-use crate::report::curves::View;
-use crate::report::{finish, finished_run, table};
+use crate::models::Access;
 
-/// Trials per batch.
+pub use self::report::Report;
+
+/// Trials per batch by default.
 const BATCH: u64 = 64;
 
 /// An audit to run: who can tell which of k texts was rewritten?
@@ -35,6 +37,11 @@ pub struct Audit {
     encoder: Option<Arc<dyn Encoder>>,
     access: Access,
     out: Option<PathBuf>,
+    /// Whether a run that is in `out` is gone on with.
+    go_on: bool,
+    batch: u64,
+    /// How many trials are made twice.
+    twice: u64,
     stop: Arc<AtomicBool>,
     progress: Arc<dyn Progress>,
     pool: Option<Arc<ThreadPool>>,
@@ -65,14 +72,54 @@ impl Audit {
         Self::from_source(source)
     }
 
+    /// Audits a mechanism of this program at each of `epsilons`: `make` makes it at one of them. Results call it `own`;
+    /// [`Audit::named`] gives it a name.
+    #[must_use]
+    pub fn grid<M: Mechanism + 'static>(
+        epsilons: impl IntoIterator<Item = f64>,
+        make: impl Fn(f64) -> Result<M> + Send + Sync + 'static,
+    ) -> Self {
+        let make = move |epsilon| -> Result<Arc<dyn Mechanism>> { Ok(Arc::new(make(epsilon)?)) };
+        Self::from_source(Ok(Source::grid_of("own", Arc::new(make)))).epsilons(epsilons)
+    }
+
+    /// Runs what a configuration says: everything that the command line can ask for.
+    #[must_use]
+    pub fn configured(config: Config) -> Self {
+        Self::from_config(Ok(config))
+    }
+
+    /// Goes on with the run in `directory`, which has its configuration. What the program that made it brought, it
+    /// brings again: [`Audit::source`], [`Audit::attack`] under the same names, [`Audit::encoder`]. Its texts are in the
+    /// directory, unless its neighbours are [`Neighbours::OneToken`]; then [`Audit::texts`] brings them, too.
+    ///
+    /// A run that is complete is opened as it is.
+    #[must_use]
+    pub fn resume(directory: &Path) -> Self {
+        let stored = stored(directory);
+        let (config, texts) = match stored {
+            Ok((config, texts)) => (Ok(config), texts),
+            Err(error) => (Err(error), None),
+        };
+        let mut audit = Self::from_config(config).out(directory).go_on();
+        audit.texts = texts;
+        audit
+    }
+
     fn from_source(source: Result<Source>) -> Self {
-        let config = source.map(|source| Config::new(vec![source]));
+        Self::from_config(source.map(|source| Config::new(vec![source])))
+    }
+
+    fn from_config(config: Result<Config>) -> Self {
         Self {
             config,
             texts: None,
             encoder: None,
             access: Access::default(),
             out: None,
+            go_on: false,
+            batch: BATCH,
+            twice: 0,
             stop: Arc::default(),
             progress: Arc::new(Silent),
             pool: None,
@@ -100,6 +147,17 @@ impl Audit {
         self.set(|config| {
             for source in &mut config.mechanisms {
                 source.rename(name);
+            }
+        })
+    }
+
+    /// The mechanism itself, where a run that is gone on with has only its name.
+    #[must_use]
+    pub fn source(self, mut source: Source) -> Self {
+        self.set(|config| {
+            if let [named] = &mut config.mechanisms[..] {
+                source.rename(&named.name());
+                *named = source;
             }
         })
     }
@@ -170,19 +228,36 @@ impl Audit {
     /// Adds an attack of this program to those that [`Self::attacks`] names; it runs alone if none are named.
     #[must_use]
     pub fn attack(self, name: &str, attack: impl Attack + 'static) -> Self {
-        self.own_attack(name, Built::Scores(Arc::new(attack)))
+        self.own_attack(Choice::own(name, Built::Scores(Arc::new(attack))))
     }
 
     /// Like [`Self::attack`], for an attack that learns from the first trials.
     #[must_use]
     pub fn learner(self, name: &str, attack: impl Learner + 'static) -> Self {
-        self.own_attack(name, Built::Learns(Arc::new(attack)))
+        self.own_attack(Choice::own(name, Built::Learns(Arc::new(attack))))
     }
 
-    fn own_attack(self, name: &str, attack: Built) -> Self {
+    /// Like [`Self::attack`], for an attack that is made of what those of the registry are made of: the texts that
+    /// candidates are indices of, the encoder and its vectors of them, the token map.
+    #[must_use]
+    pub fn attack_made_by(
+        self,
+        name: &str,
+        make: impl Fn(&Context) -> Result<Box<dyn Attack>> + Send + Sync + 'static,
+    ) -> Self {
+        self.own_attack(Choice::made(name, Arc::new(make)))
+    }
+
+    fn own_attack(self, own: Result<Choice>) -> Self {
+        let go_on = self.go_on;
         self.with(|config| {
             let mut named = config.attacks.named().to_vec();
-            named.push(Choice::own(name, attack)?);
+            let own = own?;
+            // A run that is gone on with names it already, and another's is refused by its name.
+            match named.iter_mut().find(|known| go_on && **known == own) {
+                Some(known) => *known = own,
+                None => named.push(own),
+            }
             config.attacks = Attacks::Named(named);
             Ok(())
         })
@@ -273,6 +348,38 @@ impl Audit {
         self
     }
 
+    /// Begins the run in the directory of [`Self::out`], goes on with it if it was stopped, and opens it if it is
+    /// complete: the same program until it is done.
+    #[must_use]
+    pub fn go_on(mut self) -> Self {
+        self.go_on = true;
+        self
+    }
+
+    /// Measures what the releases are still good for, by the names of `teda list utilities`; the run needs a
+    /// directory ([`Self::out`]).
+    #[must_use]
+    pub fn utilities<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
+        let names = names.into_iter().map(Into::into).collect();
+        self.set(|config| config.utilities = names)
+    }
+
+    /// Trials that are handed to the mechanism at once; 64 by default. It changes no result of a mechanism whose
+    /// releases do not depend on each other.
+    #[must_use]
+    pub fn batch(mut self, trials: u64) -> Self {
+        self.batch = trials;
+        self
+    }
+
+    /// Makes the first `trials` twice, to see whether a mechanism follows its seeds. If it does not, the run is
+    /// recorded as not reproducible, with a note.
+    #[must_use]
+    pub fn make_twice(mut self, trials: u64) -> Self {
+        self.twice = trials;
+        self
+    }
+
     /// Maximum sizes of a data set and of each of its texts, where the default limits are too narrow or too wide.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
@@ -300,145 +407,21 @@ impl Audit {
         self.pool = Some(pool);
         self
     }
-
-    /// Runs the audit.
-    ///
-    /// # Errors
-    /// Usage, for an invalid name or combination; failed, if a mechanism, an attack or a model fails, a file cannot be
-    /// written, or the flag is set before the last trial.
-    pub fn run(self) -> Result<Report> {
-        match self.pool.clone() {
-            Some(pool) => pool.install(|| self.run_here()),
-            None => self.run_here(),
-        }
-    }
-
-    /// Loads and builds everything without making any trial: the starting point for simulating many audits.
-    ///
-    /// # Errors
-    /// Usage, for an invalid name or combination; failed, if a model cannot be loaded.
-    pub fn prepare(self) -> Result<Prepared> {
-        let mut config = self.config?;
-        config.validate()?;
-        let mut models = Models::load(&config.wanted(), &self.access)?;
-        if let Some(encoder) = self.encoder {
-            models.use_encoder(encoder);
-        }
-        let datasets = match self.texts {
-            Some(texts) => {
-                config.datasets = Vec::new();
-                vec![texts]
-            }
-            None => config.load(self.access.limits)?,
-        };
-        Prepared::of(config, models, datasets)
-    }
-
-    fn run_here(mut self) -> Result<Report> {
-        let (out, stop, progress) = (self.out.take(), self.stop.clone(), self.progress.clone());
-        let prepared = self.prepare()?;
-        let notes = prepared.notes();
-        for note in &notes {
-            progress.note(note);
-        }
-        let control = Control {
-            batch: BATCH,
-            stop: &stop,
-            progress: &*progress,
-        };
-        let Some(out) = &out else {
-            let Some(made) = prepared.in_memory(&control)? else {
-                return Err(Error::failed(
-                    "the audit was stopped before its last trial: nothing was kept",
-                ));
-            };
-            return Ok(Report {
-                directory: None,
-                notes,
-                cells: finish::in_memory(made)?,
-            });
-        };
-        match prepared.begin(Some(out), &control)? {
-            Ended::Made(made) => {
-                let (directory, cells) = finish::write(*made)?;
-                Ok(Report {
-                    directory: Some(directory),
-                    notes,
-                    cells,
-                })
-            }
-            Ended::Interrupted(directory, _) => Err(Error::failed(format!(
-                "{}: the audit was stopped before its last trial",
-                directory.display()
-            ))),
-        }
-    }
 }
 
-/// The results of an audit: a cell for each ε and attack, with its bound.
-#[derive(Debug, Clone)]
-pub struct Report {
-    directory: Option<PathBuf>,
-    notes: Vec<String>,
-    cells: Vec<Cell>,
-}
-
-impl Report {
-    /// A report on the finished run in `directory`, from its stored rows.
-    ///
-    /// # Errors
-    /// Usage, if there is no run or it is not complete; failed, if its files are not those that the run wrote.
-    pub fn open(directory: &Path) -> Result<Self> {
-        let run = finished_run::open(directory)?;
-        Ok(Self {
-            cells: run.judge_as_it_was()?,
-            directory: Some(directory.to_owned()),
-            notes: Vec::new(),
-        })
-    }
-
-    /// One entry per cell: its counts, its bound and what the bound says.
-    #[must_use]
-    pub fn cells(&self) -> &[Cell] {
-        &self.cells
-    }
-
-    /// Notes from before the first trial, which `teda audit` prints on standard error: what became of the data, which
-    /// attacks were left out and why. Empty for a report made by [`Self::open`]: runs do not store their notes.
-    #[must_use]
-    pub fn notes(&self) -> &[String] {
-        &self.notes
-    }
-
-    /// Where the run is kept, if it was kept.
-    #[must_use]
-    pub fn directory(&self) -> Option<&Path> {
-        self.directory.as_deref()
-    }
-
-    /// The table that `teda audit` prints after the notes.
-    #[must_use]
-    pub fn table(&self) -> String {
-        let notes = self.notes.iter().map(|note| format!("{note}\n"));
-        notes.collect::<String>() + &table::render(&self.cells)
-    }
-
-    /// The document `teda.audit/1` as one line.
-    ///
-    /// # Errors
-    /// Failed, if a number cannot be written.
-    pub fn to_json(&self) -> Result<String> {
-        let directory = self.directory.as_ref().map(|d| d.display().to_string());
-        Document::new(directory, self.cells.clone()).to_line()
-    }
-
-    /// Writes the cells as JSON, CSV and curves into a directory.
-    ///
-    /// # Errors
-    /// Failed, if a file cannot be written.
-    pub fn write(&self, directory: &Path) -> Result<()> {
-        std::fs::create_dir_all(directory)
-            .map_err(|e| Error::failed(format!("{}: cannot create: {e}", directory.display())))?;
-        finish::write_results(directory, &self.cells, &[], View::default())
-    }
+/// The configuration of the run in `directory`, and its texts where they came from the program that made it.
+fn stored(directory: &Path) -> Result<(Config, Option<Dataset>)> {
+    let manifest = Manifest::load(directory)?;
+    let config = Config::of_run(&manifest, directory)?;
+    let own = config.datasets.is_empty() && config.recorded().is_none();
+    let texts = match &manifest.texts_sha256 {
+        // Of one-token neighbours the directory has the sets that were made of the texts.
+        Some(sha256) if own && config.neighbours == Neighbours::AnyTexts => {
+            let lists = texts::read(directory, sha256)?;
+            let list = lists.into_iter().next().unwrap_or_default();
+            Some(Dataset::of_texts("texts", list)?)
+        }
+        _ => None,
+    };
+    Ok((config, texts))
 }

@@ -92,6 +92,7 @@ fn every_source_file_says_what_it_is_for() {
         "plot",
         "results",
         "utilities",
+        "python",
         "tests",
     ] {
         for file in sources(folder) {
@@ -169,7 +170,7 @@ fn dependencies_point_one_way() {
 }
 
 /// The source folders of all crates.
-const CRATES: [&str; 11] = [
+const CRATES: [&str; 12] = [
     "src",
     "core/src",
     "mechanisms/src",
@@ -181,6 +182,7 @@ const CRATES: [&str; 11] = [
     "plot/src",
     "results/src",
     "utilities/src",
+    "python/src",
 ];
 
 /// A file's lines before its tests, without comments.

@@ -21,7 +21,12 @@ enum Maker {
     Registered(&'static Entry),
     /// A program's own; without the attack itself if it was named by a stored run.
     Own(Arc<str>, Option<Built>),
+    /// A program's own that is made of the audit's texts and models.
+    Made(Arc<str>, Arc<Make>),
 }
+
+/// Makes an attack of what those of the registry are made of.
+pub type Make = dyn Fn(&Context) -> Result<Box<dyn Attack>> + Send + Sync;
 
 /// Prefix of the name of a program's own attack where a stored run names it.
 const OWN: &str = "own:";
@@ -88,13 +93,26 @@ impl Choice {
     /// # Errors
     /// Usage, for a name that the registry has, or one that is empty.
     pub fn own(name: &str, attack: Built) -> Result<Self> {
+        Self::under(name, |name| Maker::Own(name, Some(attack)))
+    }
+
+    /// A program's own attack that is made of the audit's texts and models, under a name that no attack of the
+    /// registry has.
+    ///
+    /// # Errors
+    /// As for [`Self::own`].
+    pub fn made(name: &str, make: Arc<Make>) -> Result<Self> {
+        Self::under(name, |name| Maker::Made(name, make))
+    }
+
+    fn under(name: &str, maker: impl FnOnce(Arc<str>) -> Maker) -> Result<Self> {
         if name.is_empty() || entry(name).is_ok() {
             return Err(Error::usage(format!(
                 "the name '{name}' cannot be an attack's own: it is empty or another attack's"
             )));
         }
         Ok(Self {
-            maker: Maker::Own(name.into(), Some(attack)),
+            maker: maker(name.into()),
             training: TRAINING,
         })
     }
@@ -104,7 +122,7 @@ impl Choice {
     pub fn written(&self) -> String {
         match &self.maker {
             Maker::Registered(_) => self.to_string(),
-            Maker::Own(name, _) => format!("{OWN}{name}"),
+            Maker::Own(name, _) | Maker::Made(name, _) => format!("{OWN}{name}"),
         }
     }
 
@@ -114,6 +132,7 @@ impl Choice {
         match &self.maker {
             Maker::Registered(entry) => entry.learns(),
             Maker::Own(_, attack) => matches!(attack, Some(Built::Learns(_))),
+            Maker::Made(..) => false,
         }
     }
 
@@ -151,6 +170,7 @@ impl Choice {
                 Build::Scores(build) => Built::Scores(build(context)?.into()),
                 Build::Learns(build) => Built::Learns(build(context)?.into()),
             },
+            Maker::Made(_, make) => Built::Scores(make(context)?.into()),
             Maker::Own(name, attack) => attack.clone().ok_or_else(|| {
                 Error::usage(format!(
                     "'{name}' is an attack of the program that made the run: only that program can guess with it"
@@ -246,7 +266,7 @@ impl fmt::Display for Choice {
         }
         f.write_str(match &self.maker {
             Maker::Registered(entry) => entry.name,
-            Maker::Own(name, _) => name,
+            Maker::Own(name, _) | Maker::Made(name, _) => name,
         })?;
         if !options.is_empty() {
             write!(f, ":{}", options.join(","))?;

@@ -16,6 +16,6 @@ pub mod text;
 #[cfg(test)]
 mod toy;
 
-pub use choice::{Built, Choice};
+pub use choice::{Built, Choice, Make};
 pub use entry::{Build, Context, Entry};
 pub use llm::Judge;

@@ -134,6 +134,12 @@ pub trait Mechanism: Send + Sync {
         false
     }
 
+    /// Whether its batches are made one after the other, in order and by one thread: what it is made of is shared, as a
+    /// model with a generator of its own is.
+    fn is_sequential(&self) -> bool {
+        false
+    }
+
     /// The likelihood of releases, if the mechanism knows it.
     fn likelihood(&self) -> Option<&dyn Likelihood> {
         None

@@ -31,7 +31,7 @@ pub use dp_bart::dp_bart::noise_of as dp_bart_noise;
 pub use dp_mlm::gaps;
 pub use dp_st::{Triple, triples};
 pub use entry::{Build, Context, Entry, Kind, Preset, Rewriter};
-pub use exec::{Children, Exec, Options as ExecOptions};
+pub use exec::{Children, Exec, Options as ExecOptions, number as seed_number};
 pub use memory::Memory;
 pub use noise::additive::NOISES;
 pub use then::Then;

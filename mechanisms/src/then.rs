@@ -50,6 +50,10 @@ impl Mechanism for Then {
         self.mechanism.beyond_window(texts)
     }
 
+    fn is_sequential(&self) -> bool {
+        self.mechanism.is_sequential()
+    }
+
     fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {
         let mut releases = self.mechanism.rewrite(batch)?;
         let has_text = |release: &Release| release.failure.is_none() && !is_empty(&release.text);

@@ -11,6 +11,7 @@ pub mod cells_csv;
 mod chain;
 mod checksum;
 mod document;
+pub mod frame;
 pub mod guesses;
 mod journal;
 mod manifest;

@@ -51,6 +51,19 @@ impl Attacks {
             Self::Named(choices) => choices,
         }
     }
+
+    /// The attack of a stored cell, which has its name alone: one of these, which may be the program's own, or one of
+    /// the registry.
+    ///
+    /// # Errors
+    /// Usage, for a name that no attack has in this program.
+    pub fn called(&self, name: &str) -> Result<Choice> {
+        let mut named = self.named().iter();
+        match named.find(|choice| choice.to_string() == name) {
+            Some(choice) => Ok(choice.clone()),
+            None => Choice::parse(name),
+        }
+    }
 }
 
 impl TryFrom<Vec<String>> for Attacks {
@@ -167,6 +180,10 @@ mod tests {
             let attacks = parse(names).unwrap();
             assert_eq!(Vec::<String>::from(attacks), names);
         }
+        let own = parse(&["own:mine"]).unwrap();
+        assert_eq!(own.called("mine").unwrap().written(), "own:mine");
+        assert_eq!(own.called("length").unwrap().written(), "length");
+        assert!(own.called("another").is_err());
         for wrong in [&["auto", "length"][..], &["lenght"]] {
             assert!(matches!(parse(wrong), Err(Error::Usage(_))), "{wrong:?}");
         }

@@ -261,19 +261,26 @@ impl Driver<'_> {
             if !running {
                 return Ok(true);
             }
-            let in_wave = batches_per_thread * rayon::current_num_threads();
+            let in_order = self.plan.series[series].mechanism.is_sequential();
+            let threads = if in_order {
+                1
+            } else {
+                rayon::current_num_threads()
+            };
+            let in_wave = batches_per_thread * threads;
             let wave: Vec<u64> = starts.by_ref().take(in_wave).collect();
             if wave.is_empty() {
                 return Ok(true);
             }
             let started = Instant::now();
-            let batches: Vec<Option<Result<Made<'_>>>> = wave
-                .par_iter()
-                .map(|start| {
-                    let numbers = *start..(start + batch).min(end);
-                    self.run_batch(series, numbers, enumerated, at_once)
-                })
-                .collect();
+            let make = |start: &u64| {
+                let numbers = *start..(start + batch).min(end);
+                self.run_batch(series, numbers, enumerated, at_once)
+            };
+            let batches: Vec<Option<Result<Made<'_>>>> = match in_order {
+                true => until_one_fails(wave.iter().map(make)),
+                false => wave.par_iter().map(make).collect(),
+            };
             let mut stopped = false;
             let mut recorded = Ok(());
             for made in batches {
@@ -435,6 +442,21 @@ impl Driver<'_> {
             "{who}: {rate:.3} right, this attack's ε in [{low:.2}, {high:.2}]"
         ))
     }
+}
+
+/// The batches up to the first that was not made: what comes after it is not asked for.
+fn until_one_fails<'a>(
+    batches: impl Iterator<Item = Option<Result<Made<'a>>>>,
+) -> Vec<Option<Result<Made<'a>>>> {
+    let mut made = Vec::new();
+    for batch in batches {
+        let failed = !matches!(batch, Some(Ok(_)));
+        made.push(batch);
+        if failed {
+            break;
+        }
+    }
+    made
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod driver;
 mod enumerated;
 pub mod epsilons;
 pub mod keep;
+pub mod own;
 pub mod pairs;
 pub mod plan;
 pub mod progress;

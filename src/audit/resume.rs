@@ -48,6 +48,18 @@ pub fn standing(directory: &Path, config: &Config) -> Result<Standing> {
 /// # Errors
 /// Usage, if there is no run, or it is complete; failed, if data or models have changed since.
 pub fn resume(directory: &Path, access: &Access, control: &Control<'_>) -> Result<Ended> {
+    resume_with(directory, control, |config| Prepared::new(config, access))
+}
+
+/// Like [`resume`], for a run that only the program that made it can prepare.
+///
+/// # Errors
+/// Same as [`resume`]; those of `prepare`.
+pub fn resume_with(
+    directory: &Path,
+    control: &Control<'_>,
+    prepare: impl FnOnce(Config) -> Result<Prepared>,
+) -> Result<Ended> {
     // Before the lock, so that no lock file is left in a foreign folder.
     Manifest::load(directory)?;
     let locked = RunDir::resume(directory)?;
@@ -75,7 +87,7 @@ pub fn resume(directory: &Path, access: &Access, control: &Control<'_>) -> Resul
         );
         return Err(changed("teda", versions));
     }
-    let prepared = Prepared::new(Config::of_run(&manifest, directory)?, access)?;
+    let prepared = prepare(Config::of_run(&manifest, directory)?)?;
     if manifest.models != *prepared.model_records() {
         return Err(changed("the models", "other weights".to_owned()));
     }

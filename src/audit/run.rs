@@ -86,6 +86,8 @@ pub struct Prepared {
     models: Models,
     /// The cells to compute.
     pub plan: Plan,
+    /// Whether a mechanism was seen to make another release of the same query.
+    varies: bool,
 }
 
 impl Prepared {
@@ -102,6 +104,7 @@ impl Prepared {
                 config,
                 models,
                 plan,
+                varies: false,
             });
         }
         let datasets = config.load(access.limits)?;
@@ -121,6 +124,7 @@ impl Prepared {
             config,
             models,
             plan,
+            varies: false,
         })
     }
 
@@ -148,6 +152,29 @@ impl Prepared {
     /// Usage, for an attack that cannot learn from this few trials.
     pub fn cells(&self) -> Result<Vec<CellPlan>> {
         cell_plans(&self.config, &self.plan)
+    }
+
+    /// Makes the first `trials` of every series twice, the second time in reverse order. A run whose mechanism makes
+    /// other releases of them is recorded as not reproducible.
+    ///
+    /// Returns a note for the user on each mechanism that does.
+    ///
+    /// # Errors
+    /// Any error from a mechanism.
+    pub fn make_twice(&mut self, trials: u64) -> Result<Vec<String>> {
+        let trials = trials.min(self.config.trials);
+        let mut notes = Vec::new();
+        for series in &self.plan.series {
+            let varying = trial::varying(series, &self.plan.corpora[series.corpus], trials)?;
+            if varying > 0 {
+                notes.push(format!(
+                    "note: {}: {varying} of {trials} releases differed when they were made again from the same seeds, in another order; the audit holds all the same, and its numbers cannot be made again",
+                    series.describe()
+                ));
+            }
+        }
+        self.varies |= !notes.is_empty();
+        Ok(notes)
     }
 
     /// Estimates the seconds that each series of the plan will take, by timing a few of its trials now and discarding
@@ -203,9 +230,14 @@ impl Prepared {
         manifest.datasets = self.dataset_records();
         manifest.models = self.models.records.clone();
         manifest.device = models::device().to_owned();
-        manifest.reproducible = self.models.reproducible();
+        manifest.reproducible = self.models.reproducible() && !self.varies;
         manifest.cells = self.cells()?;
         manifest.save(directory.path())?;
+        if self.config.datasets.is_empty() && self.config.recorded().is_none() {
+            // They stand in no file that could be read again.
+            manifest.texts_sha256 = Some(texts::write(directory.path(), &self.texts())?);
+            manifest.save(directory.path())?;
+        }
         control.progress.kept(directory.path());
         let journal = match self.config.keep {
             Keep::Rows => Some(Journal::create(directory.path(), &manifest.identity())?),
@@ -314,14 +346,18 @@ impl Prepared {
             let path = directory.path().to_owned();
             return Ok(Ended::Interrupted(path, self.config.keep));
         }
-        let lists: Vec<&[String]> = self.plan.corpora.iter().map(|c| &c.texts[..]).collect();
-        manifest.texts_sha256 = Some(texts::write(directory.path(), &lists)?);
+        manifest.texts_sha256 = Some(texts::write(directory.path(), &self.texts())?);
         Ok(Ended::Made(Box::new(Made {
             directory,
             manifest,
             journal,
             trials: self.trials(state, resumed),
         })))
+    }
+
+    /// The lists of texts that candidates are drawn from.
+    fn texts(&self) -> Vec<&[String]> {
+        self.plan.corpora.iter().map(|c| &c.texts[..]).collect()
     }
 
     /// Reports how many requests servers got and how often they failed.

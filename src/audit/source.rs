@@ -12,6 +12,7 @@ use teda_core::{
 };
 use teda_mechanisms::{Context, Entry, Exec, ExecOptions, Kind, Preset, Rewriter, registry};
 
+use crate::audit::own::{Make, Own};
 use crate::models::Programs;
 
 /// Prefix of a name that is a command.
@@ -38,20 +39,6 @@ pub enum Source {
     Own(Own),
 }
 
-/// A mechanism that is already built.
-#[derive(Clone)]
-pub struct Own {
-    name: String,
-    /// `None` if a stored run names it.
-    mechanism: Option<Arc<dyn Mechanism>>,
-}
-
-impl Own {
-    fn guarantee(&self) -> Option<Guarantee> {
-        self.mechanism.as_ref()?.guarantee()
-    }
-}
-
 impl Source {
     /// Parses what a user typed.
     ///
@@ -65,10 +52,7 @@ impl Source {
             return Ok(Self::Releases(file.into()));
         }
         if let Some(name) = text.strip_prefix(OWN) {
-            return Ok(Self::Own(Own {
-                name: name.to_owned(),
-                mechanism: None,
-            }));
+            return Ok(Self::Own(Own::missing(name)));
         }
         registry::entry(text).map(Self::Registry)
     }
@@ -76,13 +60,16 @@ impl Source {
     /// A mechanism that is already built, under a name of its own.
     #[must_use]
     pub fn own(name: &str, mechanism: Arc<dyn Mechanism>) -> Self {
-        Self::Own(Own {
-            name: name.to_owned(),
-            mechanism: Some(mechanism),
-        })
+        Self::Own(Own::built(name, mechanism))
     }
 
-    /// Renames a mechanism that is already built; has no effect on others.
+    /// A mechanism that `make` makes at each nominal ε, under a name of its own.
+    #[must_use]
+    pub fn grid_of(name: &str, make: Arc<Make>) -> Self {
+        Self::Own(Own::grid(name, make))
+    }
+
+    /// Renames a mechanism of the calling program; has no effect on others.
     pub fn rename(&mut self, name: &str) {
         if let Self::Own(own) = self {
             name.clone_into(&mut own.name);
@@ -141,8 +128,21 @@ impl Source {
         match self {
             Self::Registry(entry) => entry.unit,
             Self::Program(_) | Self::Releases(_) => has_epsilon.then_some(Unit::Text),
+            Self::Own(own) if own.is_grid() => has_epsilon.then_some(Unit::Text),
             Self::Own(own) => own.guarantee().map(|claim| claim.unit),
         }
+    }
+
+    /// Like [`Self::unit`], where an instance is there to be asked: one made at an ε says itself what it is spent on.
+    #[must_use]
+    pub fn unit_of(&self, instance: &dyn Mechanism, has_epsilon: bool) -> Option<Unit> {
+        let claim = match self {
+            Self::Own(_) => instance.guarantee(),
+            _ => None,
+        };
+        claim
+            .map(|claim| claim.unit)
+            .or_else(|| self.unit(has_epsilon))
     }
 
     /// The ε to run, out of those asked for; a single `None` for a mechanism without ε.
@@ -152,12 +152,7 @@ impl Source {
     pub fn grid(&self, asked: Option<&[f64]>) -> Result<Vec<Option<f64>>> {
         let all = |epsilons: &[f64]| epsilons.iter().copied().map(Some).collect();
         Ok(match (self, asked) {
-            (Self::Own(_), Some(_)) => {
-                return Err(Error::usage(
-                    "this mechanism is already built and has its epsilon: leave out epsilons",
-                ));
-            }
-            (Self::Own(own), None) => vec![own.guarantee().map(|claim| claim.epsilon)],
+            (Self::Own(own), asked) => own.epsilons(asked)?,
             (_, asked) => match (self.unit(asked.is_some()), asked) {
                 (None, _) => vec![None],
                 (Some(_), Some(asked)) => all(asked),
@@ -225,11 +220,7 @@ impl Source {
             Self::Releases(_) => Arc::new(Recorded {
                 guarantee: guarantee()?,
             }),
-            Self::Own(own) => own.mechanism.clone().ok_or_else(|| {
-                Error::usage(format!(
-                    "'{self}' is a mechanism of the program that made the run: only that program can rewrite with it"
-                ))
-            })?,
+            Self::Own(own) => own.instance(epsilon)?,
         })
     }
 }

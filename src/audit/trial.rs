@@ -177,6 +177,26 @@ fn candidate_sets(
     })
 }
 
+/// What the mechanism is asked in the trials `numbers` of a series.
+///
+/// # Errors
+/// Usage, for candidate sets that cannot be drawn.
+pub fn asked<'a>(
+    series: &Series,
+    corpus: &'a Corpus,
+    numbers: std::ops::Range<u64>,
+) -> Result<Vec<Query<'a>>> {
+    let seeds = |role| -> Vec<Seed> {
+        let seed = |t| series.seed.role(t, role);
+        numbers.clone().map(seed).collect()
+    };
+    let sets = candidate_sets(series, corpus, &numbers, &seeds(Role::Candidates))?;
+    let secret = |seed: &Seed| seed.stream().below(series.k);
+    let secrets: Vec<usize> = seeds(Role::Secret).iter().map(secret).collect();
+    let coins = seeds(Role::Mechanism);
+    Ok(queries(series, corpus, &sets, &secrets, &coins))
+}
+
 /// What the mechanism is asked in every trial: its secret, with its coins.
 fn queries<'a>(
     series: &Series,
@@ -220,6 +240,19 @@ fn latents(
     Ok((vec![Release::of(LATENT); queries.len()], densities))
 }
 
+/// How many releases of the first `trials` of a series differ when they are made again in reverse order.
+///
+/// # Errors
+/// Any error from the mechanism.
+pub fn varying(series: &Series, corpus: &Corpus, trials: u64) -> Result<usize> {
+    let queries = asked(series, corpus, 0..trials)?;
+    let backwards: Vec<Query<'_>> = queries.iter().rev().copied().collect();
+    let once = releases(series, &queries)?;
+    let again = releases(series, &backwards)?;
+    let both = once.iter().zip(again.iter().rev());
+    Ok(both.filter(|(once, again)| once != again).count())
+}
+
 /// The mechanism's release of every trial's secret.
 fn rewrite(
     series: &Series,
@@ -228,8 +261,12 @@ fn rewrite(
     secrets: &[usize],
     seeds: &[Seed],
 ) -> Result<Vec<Release>> {
-    let queries = queries(series, corpus, sets, secrets, seeds);
-    let releases = series.mechanism.rewrite(&queries)?;
+    releases(series, &queries(series, corpus, sets, secrets, seeds))
+}
+
+/// The mechanism's release of every query.
+fn releases(series: &Series, queries: &[Query<'_>]) -> Result<Vec<Release>> {
+    let releases = series.mechanism.rewrite(queries)?;
     if releases.len() != queries.len() {
         return Err(Error::failed(format!(
             "'{}' answered {} queries with {} releases",

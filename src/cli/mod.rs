@@ -20,6 +20,8 @@ mod snr;
 mod study;
 mod task;
 
+use std::ffi::OsString;
+
 use clap::{Parser, Subcommand};
 use teda_core::{Error, Result};
 
@@ -65,9 +67,9 @@ pub enum Outcome {
     Interrupted,
 }
 
-/// Runs the command line and returns the exit status.
-pub fn run() -> u8 {
-    let cli = Cli::parse();
+/// Runs a command line, which begins with the name of the program, and returns the exit status.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = Cli::parse_from(arguments);
     let result = interrupt::watch().and_then(|()| cli.command.run());
     match result {
         Ok(Outcome::Done) => 0,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use teda_attacks::{Choice, Context};
+use teda_attacks::Context;
 use teda_core::{Error, Result};
 use teda_results::{
     Cell, CellPlan, Document, Row, Status, UtilityCell, Writer, cells_csv, guesses, trials, utility,
@@ -155,15 +155,6 @@ fn learn(
 fn context_of<'a>(contexts: &'a [Context], plan: &CellPlan) -> Result<&'a Context> {
     let context = plan.texts.and_then(|list| contexts.get(list as usize));
     context.ok_or_else(|| Error::failed("the manifest does not say which texts it is about"))
-}
-
-/// The attacks of cells, which are stored by name.
-///
-/// # Errors
-/// Usage, for a name that no attack has in this program.
-pub fn attacks_of(cells: &[CellPlan]) -> Result<Vec<Choice>> {
-    let attacks = cells.iter().map(|cell| Choice::parse(&cell.attack));
-    attacks.collect()
 }
 
 /// The cell that has the rows of a cell's series: the first whose attack guesses while trials are made, or the first

@@ -69,6 +69,11 @@ pub fn merge(
         }
     }
     journal.flush()?;
+    let attacks = manifest
+        .cells
+        .iter()
+        .map(|cell| config.attacks.called(&cell.attack));
+    let attacks = attacks.collect::<Result<_>>()?;
     let seconds = total_seconds(&shards, counts.len());
     // Only attacks that learn judge again.
     let contexts = match manifest.cells.iter().any(|cell| cell.is_deferred()) {
@@ -81,7 +86,7 @@ pub fn merge(
         trials: Trials {
             counts,
             seconds,
-            attacks: finish::attacks_of(&manifest.cells)?,
+            attacks,
             contexts,
         },
         manifest,

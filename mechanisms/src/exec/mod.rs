@@ -69,6 +69,7 @@ use teda_core::{Answer, Error, Guarantee, Likelihood, Mechanism, Query, Release,
 
 pub use children::Children;
 use pool::Pool;
+pub use protocol::number;
 use question::Question;
 use share::Share;
 

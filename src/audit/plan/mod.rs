@@ -280,7 +280,7 @@ impl<'a> Build<'a> {
             true => seed.pooled(),
             false => seed,
         };
-        let unit = self.source.unit(epsilon.is_some());
+        let unit = self.source.unit_of(&*mechanism, epsilon.is_some());
         let mean_units = units.map(|units| units.mean);
         let [releases, latents] = lineup.parted();
         let mut series = Vec::new();

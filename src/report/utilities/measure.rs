@@ -92,7 +92,7 @@ pub fn measure(stored: &FinishedRun, asked: &Asked, access: &Access) -> Result<V
     let lists = lists(stored, access.limits)?;
     let cells = &stored.manifest.cells;
     let mut series: Vec<Series<'_>> = Vec::new();
-    for first in first_cells(cells)? {
+    for first in first_cells(cells) {
         let texts = lists
             .get(cells[first].texts.unwrap_or(0) as usize)
             .ok_or_else(|| Error::failed("the run's texts do not fit its manifest"))?;
@@ -130,15 +130,14 @@ pub fn measure(stored: &FinishedRun, asked: &Asked, access: &Access) -> Result<V
 }
 
 /// The first cell of each series that has releases: latents are in no row.
-fn first_cells(cells: &[CellPlan]) -> Result<Vec<usize>> {
-    let mut first = Vec::new();
-    for (place, cell) in cells.iter().enumerate() {
-        let is_first = place == 0 || cells[place - 1].series != cell.series;
-        if is_first && !Choice::parse(&cell.attack)?.sees_latent() {
-            first.push(place);
-        }
-    }
-    Ok(first)
+fn first_cells(cells: &[CellPlan]) -> Vec<usize> {
+    // A program's own attack, whose name is none of the registry, sees releases.
+    let sees_latent = |name: &str| Choice::parse(name).is_ok_and(|attack| attack.sees_latent());
+    let is_wanted = |place: &usize| {
+        let is_first = *place == 0 || cells[place - 1].series != cells[*place].series;
+        is_first && !sees_latent(&cells[*place].attack)
+    };
+    (0..cells.len()).filter(is_wanted).collect()
 }
 
 /// The releases of one mechanism at one setting.
