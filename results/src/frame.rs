@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn a_table_has_the_rows_of_its_file_in_one_chunk() {
         let dir = tempfile::tempdir().unwrap();
-        let mut writer = Writer::create(dir.path(), "trials.parquet").unwrap();
+        let mut writer = Writer::create(dir.path(), "trials.parquet", false).unwrap();
         for trial in 0..100 {
             writer.push(Row::example(trial)).unwrap();
         }
