@@ -3,6 +3,7 @@
 //! file → parts (audits, tasks, samples) → points with coordinates → statements tested, published numbers beside measured ones,
 //! figures → JSON and Markdown.
 
+mod comparison;
 mod definition;
 mod document;
 mod figure;

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use teda_core::{Error, Result};
 
-use super::interval::Spread;
+use super::comparison::{Comparison, Kind};
 use super::point::{Coordinate, Point, Text, Where, pooled, shared};
 
 /// A printed statement and how it is tested.
@@ -247,115 +247,6 @@ fn why(
     told
 }
 
-/// Two points, or one and a limit, and what is said of them.
-struct Comparison<'a> {
-    left: &'a Point,
-    right: Option<&'a Point>,
-    kind: Kind,
-}
-
-enum Kind {
-    /// left ≤ limit.
-    AtMost(f64),
-    /// left ≥ limit.
-    AtLeast(f64),
-    /// left > right, and not by less than `margin` if it is to be contradicted.
-    Greater { margin: f64 },
-    /// |left − right| ≤ margin.
-    Within { margin: f64 },
-    /// left ≥ right − margin.
-    NotBelow { margin: f64 },
-    /// left − right has the sign of the difference of two others.
-    SameSign { others: [Spread; 2] },
-}
-
-/// Limits of a − b, each wrong with probability `tail` at most.
-fn difference(a: &Spread, b: &Spread, tail: f64) -> (f64, f64) {
-    let ((a_low, a_high), (b_low, b_high)) = (a.limits(tail / 2.0), b.limits(tail / 2.0));
-    (a_low - b_high, a_high - b_low)
-}
-
-impl Comparison<'_> {
-    /// Limits of what is compared: a difference, or the left number itself.
-    fn limits(&self, tail: f64) -> (f64, f64) {
-        match self.right {
-            Some(right) => difference(&self.left.spread, &right.spread, tail),
-            None => self.left.spread.limits(tail),
-        }
-    }
-
-    fn is_established(&self, level: f64) -> bool {
-        let (low, high) = self.limits(level);
-        match &self.kind {
-            Kind::AtMost(limit) => high <= *limit,
-            Kind::AtLeast(limit) => low >= *limit,
-            Kind::Greater { .. } => low > 0.0,
-            // Each side is a test of its own, and both must be passed.
-            Kind::Within { margin } => low >= -margin && high <= *margin,
-            Kind::NotBelow { margin } => low >= -margin,
-            Kind::SameSign { others: [a, b] } => {
-                let (other_low, other_high) = difference(a, b, level);
-                (low > 0.0 && other_low > 0.0) || (high < 0.0 && other_high < 0.0)
-            }
-        }
-    }
-
-    fn is_contradicted(&self, level: f64) -> bool {
-        let (low, high) = self.limits(level);
-        match &self.kind {
-            Kind::AtMost(limit) => low > *limit,
-            Kind::AtLeast(limit) => high < *limit,
-            Kind::Greater { margin } => high < *margin && low <= 0.0,
-            // Either side contradicts it.
-            Kind::Within { margin } => {
-                let (low, high) = self.limits(level / 2.0);
-                low > *margin || high < -margin
-            }
-            Kind::NotBelow { margin } => high < -margin,
-            Kind::SameSign { others: [a, b] } => {
-                let (low, high) = self.limits(level / 2.0);
-                let (other_low, other_high) = difference(a, b, level / 2.0);
-                (low > 0.0 && other_high < 0.0) || (high < 0.0 && other_low > 0.0)
-            }
-        }
-    }
-
-    fn told(&self, shared: &[Coordinate]) -> String {
-        let number = |point: &Point| {
-            point
-                .value
-                .map_or("∞".to_owned(), |value| format!("{value:.3}"))
-        };
-        let left = format!("{} ({})", number(self.left), self.left.place(shared));
-        match (&self.kind, self.right) {
-            (Kind::AtMost(limit), _) => format!("{left} at most {limit}"),
-            (Kind::AtLeast(limit), _) => format!("{left} at least {limit}"),
-            (kind, Some(right)) => {
-                let right_place = differing(self.left, right);
-                let right = format!("{} ({right_place})", number(right));
-                match kind {
-                    Kind::Greater { .. } => format!("{left} above {right}"),
-                    Kind::Within { margin } => format!("{left} within {margin} of {right}"),
-                    Kind::NotBelow { margin } => format!("{left} not below {right} by {margin}"),
-                    _ => format!("{left} beside {right}, in the same order elsewhere"),
-                }
-            }
-            (_, None) => left,
-        }
-    }
-}
-
-/// Where a second point stands, as far as it stands elsewhere than the first.
-fn differing(first: &Point, second: &Point) -> String {
-    let all = second
-        .at
-        .iter()
-        .filter(|(at, text)| first.text(**at) != text.as_str());
-    all.map(|(_, text)| text.clone())
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
 impl Test {
     /// The texts that the test itself names at a coordinate.
     fn names(&self, at: Coordinate) -> Vec<String> {
@@ -532,6 +423,7 @@ fn in_same_order(points: &[Point], by: Coordinate, across: Coordinate) -> Vec<Co
 mod tests {
     use teda_core::Seed;
 
+    use super::super::interval::Spread;
     use super::super::point::coordinates;
     use super::*;
 

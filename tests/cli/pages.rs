@@ -97,7 +97,8 @@ fn a_run_has_a_page_whose_command_repeats_it() {
     assert_eq!(shown["cells"], result["cells"]);
     assert_eq!(shown["utilities"], result["utilities"]);
     let sample = data(&page, "trials-0");
-    assert_eq!(sample["trials"].as_array().unwrap().len(), 2000);
+    let drawn = sample["trials"].as_array().unwrap().len();
+    assert!((1000..=2000).contains(&drawn), "{drawn}");
 
     let command = between(&page, "<p>The same numbers again:</p><pre>", "</pre>").to_owned();
     let mut words: Vec<&str> = command.split_whitespace().skip(1).collect();

@@ -45,7 +45,6 @@ dataset = "$reviews"
 name = "look"
 mech = "krr"
 epsilon = 1
-text = "0"
 seeds = 4
 
 [[figure]]
@@ -177,7 +176,7 @@ fn what_is_wrong_is_said_with_its_place() {
         (
             "trials = 2000",
             "trails = 2000",
-            "small.toml:9: unknown key 'trails'",
+            "small.toml:10: unknown key 'trails'",
         ),
         ("[[figure]]", "[[figures]]", "unknown key 'figures'"),
         (

@@ -285,7 +285,9 @@ impl Written<'_> {
         let all = KINDS
             .iter()
             .flat_map(|kind| kind.fields.iter().chain(kind.flags));
-        let all: Vec<&str> = OWN.iter().chain(all).copied().collect();
+        let mut all: Vec<&str> = OWN.iter().chain(all).copied().collect();
+        all.sort_unstable();
+        all.dedup();
         let fields = Fields::read(self.source, table.table, table.start, &all, &SCALES)?;
         Ok(fields.only(&self.known()))
     }

@@ -4,9 +4,13 @@
 //! style and script by their digests and nothing else, and texts stand in it as text alone, each with its own direction.
 
 mod html;
+mod pairs;
+mod provenance;
 mod repeat;
+mod run;
 mod sample;
 mod sections;
+mod trials;
 
 use std::path::Path;
 
@@ -17,8 +21,9 @@ use teda_core::{Result, Seed};
 use teda_datasets::Limits;
 use teda_results::{Cell, UtilityCell, atomic_write};
 
+use self::run::{Run, TEXT, worst};
 use self::sample::{Sample, Trial};
-use self::sections::{Body, Run};
+use self::sections::Body;
 use crate::audit::config::Keep;
 use crate::report::finished_run::FinishedRun;
 use crate::report::rejudge::lists;
@@ -31,8 +36,6 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// The size that a page is kept to, in bytes, as far as the sample of trials allows.
 const SIZE: usize = 1_000_000;
-/// Most characters of a text in the sample.
-const TEXT: usize = 400;
 
 /// Writes the page of these runs, each with the cells and utilities that are shown of it, with the picture `curve` (SVG).
 ///
@@ -65,7 +68,7 @@ fn read<'a>(
         command: repeat::command(&stored.config)?,
         sample: Sample::default(),
         texts: Vec::new(),
-        looked_at: sections::worst(cells),
+        looked_at: worst(cells),
     };
     if stored.config.keep == Keep::Rows
         && let Some(cell) = run.looked_at.and_then(|worst| place(stored, &cells[worst]))
@@ -109,7 +112,7 @@ fn page(runs: &[Run<'_>], curve: &str) -> Result<String> {
     );
     let tail = format!("<script>{SCRIPT}</script></body></html>\n");
     let room = SIZE.saturating_sub(head.len() + body.html.len() + tail.len()) / runs.len().max(1);
-    let of_run = |(number, run)| sections::trials(number, run, &fitting(run, room));
+    let of_run = |(number, run)| trials::trials(number, run, &fitting(run, room));
     let samples: Vec<String> = runs.iter().enumerate().map(of_run).collect::<Result<_>>()?;
     Ok(head + &body.html.replace(sections::TRIALS, &samples.concat()) + &tail)
 }
