@@ -34,7 +34,7 @@ pub fn write(made: Made, access: &Access) -> Result<Complete> {
 /// Adds utilities and the page to a directory that has its results.
 ///
 /// # Errors
-/// See [`write`].
+/// See [`write()`].
 pub fn of(directory: PathBuf, cells: Vec<Cell>, access: &Access) -> Result<Complete> {
     let utilities = utilities::complete(&directory, &cells, access)?;
     let stored = finished_run::open(&directory)?;

@@ -217,7 +217,7 @@ fn a_wrong_file_is_refused_with_line_and_reason() {
         ("k = \"two\"", "check.toml:9: invalid value 'two' for '--k"),
         ("k = 1", "a guess needs at least 2 candidates"),
         ("k = []", "k: an empty list"),
-        ("k = true", "of type boolean"),
+        ("k = true", "invalid value 'true' for '--k"),
         ("seed = [1, 2]", "cannot be used multiple times"),
         ("neighbours = \"all\"", "one-token"),
         ("until = \"soon\"", "until 'soon'"),

@@ -10,7 +10,7 @@ fn help_of_every_command() {
     let sandbox = Sandbox::new();
     assert_snapshot!("help", sandbox.stdout(&["--help"]));
     for command in [
-        "audit", "rewrite", "task", "check", "report", "merge", "list", "data", "models",
+        "audit", "rewrite", "task", "study", "check", "report", "merge", "list", "data", "models",
         "selftest",
     ] {
         assert_snapshot!(
