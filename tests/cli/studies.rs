@@ -115,7 +115,7 @@ fn a_study_is_run_written_and_read_again() {
     assert_eq!(needs("response"), Value::Null);
     assert_eq!(
         needs("elsewhere"),
-        "what does not ship: give --use reviews=PATH, or FILE:COLUMN"
+        "what does not ship: give --use reviews=PATH"
     );
     let methods = |part: &str, of: &str| -> Vec<String> {
         let points = first["points"].as_array().unwrap().iter();

@@ -111,7 +111,7 @@ impl Arguments {
         let study = self.study()?;
         study.check()?;
         if self.dry_run {
-            let parts = study.parts.iter().map(|part| format!("{}\n", part.name));
+            let parts = study.parts.iter().map(|part| format!("{}\n", part.folder));
             print(&parts.collect::<String>())?;
             return Ok(Outcome::Done);
         }
