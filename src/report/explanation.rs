@@ -203,7 +203,8 @@ pub fn signs(cell: &Cell, most: usize) -> Option<String> {
 }
 
 /// At most four significant digits, rounded down: a bound is never reported as larger than it is.
-fn number(value: f64) -> String {
+#[must_use]
+pub fn number(value: f64) -> String {
     if value.is_infinite() {
         return "∞".to_owned();
     }

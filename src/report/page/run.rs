@@ -1,5 +1,6 @@
 //! One run as the page shows it.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use teda_core::{Verdict, plain};
@@ -51,19 +52,19 @@ impl Run<'_> {
     }
 }
 
-/// The place of the cell that shows most: a violation before others, then the greatest bound.
+/// The place of the cell that shows most.
 pub fn worst(cells: &[Cell]) -> Option<usize> {
-    let key = |cell: &Cell| (rank(cell.verdict), cell.empirical_epsilon);
-    let mut places: Vec<usize> = (0..cells.len()).collect();
-    places.sort_by(|a, b| {
-        let ((rank_a, bound_a), (rank_b, bound_b)) = (key(&cells[*a]), key(&cells[*b]));
-        rank_a.cmp(&rank_b).then(bound_b.total_cmp(&bound_a))
-    });
-    places.first().copied()
+    (0..cells.len()).min_by(|a, b| worst_first(&cells[*a], &cells[*b]))
+}
+
+/// The order in which cells are shown: a violation before others, then the greatest bound.
+pub fn worst_first(a: &Cell, b: &Cell) -> Ordering {
+    let by_rank = rank(a.verdict).cmp(&rank(b.verdict));
+    by_rank.then(b.empirical_epsilon.total_cmp(&a.empirical_epsilon))
 }
 
 /// Worst first.
-pub fn rank(verdict: Verdict) -> u8 {
+fn rank(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Violation => 0,
         Verdict::Inconclusive => 1,

@@ -9,7 +9,7 @@ use teda_results::{Cell, Document, UtilityCell};
 use super::html::{self, Td};
 use super::pairs::pairs;
 use super::provenance::{failures, provenance};
-use super::run::{Run, cut, label, rank};
+use super::run::{Run, cut, label, worst_first};
 use crate::report::explanation;
 
 /// What stands where the sample of trials goes, once its size is known.
@@ -40,7 +40,7 @@ impl Body {
         let mut html = format!(
             "<header><h1>{}</h1>{}</header>",
             html::text(&title),
-            lead(runs)
+            lead(runs, &cells)
         );
         let mut parts: Vec<(&str, &str, String)> = vec![
             ("verdicts", "Verdicts", verdicts(&cells)),
@@ -117,17 +117,30 @@ fn title(cells: &[Cell]) -> String {
     }
 }
 
-fn lead(runs: &[Run<'_>]) -> String {
-    let violations = runs
+/// What the page shows, in two sentences: claims that are refuted, and the greatest leak. Both pay for the choice among cells.
+fn lead(runs: &[Run<'_>], cells: &[Cell]) -> String {
+    let telling = explanation::telling(cells);
+    let refuted = telling
         .iter()
-        .flat_map(|run| run.cells)
-        .filter(|c| c.verdict == Verdict::Violation);
-    let count = violations.count();
-    let cells: usize = runs.iter().map(|run| run.cells.len()).sum();
-    let said = match count {
-        0 => format!("No claim is refuted in {cells} cells, which does not prove any."),
-        count => format!("{count} of {cells} cells refute their mechanism's claim."),
+        .filter(|cell| cell.verdict == Verdict::Violation);
+    let refuted: Vec<String> = refuted.map(|cell| html::text(&cell.mechanism)).collect();
+    let claims = match &refuted[..] {
+        [] => "No claim is refuted, which proves none.".to_owned(),
+        names => format!("Refuted: what is claimed of {}.", names.join(", ")),
     };
+    let most = telling
+        .iter()
+        .max_by(|a, b| a.empirical_epsilon.total_cmp(&b.empirical_epsilon))
+        .filter(|cell| cell.empirical_epsilon > 0.0);
+    let leak = match most {
+        None => "These attacks found no leak, which does not prove that there is none.".to_owned(),
+        Some(cell) => format!(
+            "The greatest leak that was shown: ε ≥ {}, of {}.",
+            explanation::number(cell.empirical_epsilon),
+            html::text(&cell.mechanism)
+        ),
+    };
+    let said = format!("{claims} {leak}");
     let made: Vec<String> = runs
         .iter()
         .map(|run| {
@@ -146,10 +159,7 @@ fn lead(runs: &[Run<'_>]) -> String {
 
 fn verdicts(cells: &[Cell]) -> String {
     let mut telling = explanation::telling(cells);
-    telling.sort_by(|a, b| {
-        let by_rank = rank(a.verdict).cmp(&rank(b.verdict));
-        by_rank.then(b.empirical_epsilon.total_cmp(&a.empirical_epsilon))
-    });
+    telling.sort_by(worst_first);
     let mut html = "<ul class=\"verdicts\">".to_owned();
     for cell in &telling {
         let _ = write!(
@@ -194,10 +204,7 @@ fn curve_and_numbers(runs: &[Run<'_>], curve: &str) -> String {
     let mut rows = Vec::new();
     for run in runs {
         let mut order: Vec<&Cell> = run.cells.iter().collect();
-        order.sort_by(|a, b| {
-            let by_rank = rank(a.verdict).cmp(&rank(b.verdict));
-            by_rank.then(b.empirical_epsilon.total_cmp(&a.empirical_epsilon))
-        });
+        order.sort_by(|a, b| worst_first(a, b));
         for cell in order {
             let unit = cell.epsilon_unit.map_or("", teda_core::Unit::name);
             let epsilon = |e: f64| Td::Number(e, format!("{e} / {unit}"));
