@@ -144,7 +144,7 @@ fn resumed(run: &Path) -> teda::Result<String> {
         progress: &Silent,
     };
     match resume(run, &Access::default(), &control)? {
-        Ended::Made(made) => Ok(shown(&finish::write(*made)?.1)),
+        Ended::Made(made) => Ok(shown(&finish::write(*made, &Access::default().watch)?.1)),
         Ended::Interrupted(..) => panic!("nobody stopped it"),
     }
 }

@@ -203,7 +203,7 @@ fn a_fine_tuned_classifier_learns_and_keeps_the_laws() {
     }
     let adaptive = of(&document, "constant", Mode::Adaptive);
     assert!(adaptive.accuracy.mean <= majority.accuracy.mean + 0.02);
-    let table = table::render(&document);
+    let table = table::render(&document, 80);
     assert!(table.contains("builtin, fine-tuned for 1 epoch"), "{table}");
 }
 
@@ -283,7 +283,7 @@ fn a_failed_release_is_an_empty_text_and_is_counted() {
     assert_eq!(missing(Mode::Utility), failed[0]);
     assert_eq!(missing(Mode::Static), failed[1]);
     assert_eq!(missing(Mode::Adaptive), failed[0] + failed[1]);
-    assert!(table::render(&document).contains(&(failed[0] + failed[1]).to_string()));
+    assert!(table::render(&document, 80).contains(&(failed[0] + failed[1]).to_string()));
     let clean = without(&document, Mode::Clean).accuracy.mean;
     assert!(of(&document, "half", Mode::Static).accuracy.mean < clean);
 }

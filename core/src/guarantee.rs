@@ -112,6 +112,28 @@ pub struct Lengths {
     pub longest: u64,
 }
 
+/// How a claim between whole texts comes about: `epsilon` of one unit, times the units of a text, times the positions at which two
+/// texts may differ.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Composition {
+    /// ε of one unit.
+    pub epsilon: f64,
+    /// What one ε is spent on.
+    pub unit: Unit,
+    /// Units of the longest text; 1 if ε is spent on a text.
+    pub units: u64,
+    /// Positions at which two texts may differ, under group privacy; 1 without it.
+    pub positions: u64,
+}
+
+impl Composition {
+    /// The claim between whole texts.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        self.positions as f64 * (self.units as f64 * self.epsilon)
+    }
+}
+
 /// The claim of a mechanism in its own unit and for its own neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Guarantee {
@@ -180,6 +202,34 @@ impl Guarantee {
             }),
             (_, Neighbours::Metric) => None,
         }
+    }
+}
+
+impl Guarantee {
+    /// How [`Self::between`] comes to its ε, where that is a product of whole numbers; `None` if it is the mechanism's own ε, grows
+    /// with a distance, or if nothing follows.
+    #[must_use]
+    pub fn composition(
+        &self,
+        neighbours: Neighbours,
+        lengths: Option<Lengths>,
+    ) -> Option<Composition> {
+        let claim = self.between(neighbours, lengths, None)?;
+        let longest = lengths.map_or(1, |lengths| lengths.longest);
+        let composition = Composition {
+            epsilon: self.epsilon,
+            unit: self.unit,
+            units: match self.unit {
+                Unit::Text => 1,
+                Unit::Token | Unit::Triple => longest,
+            },
+            positions: match (self.neighbours, neighbours) {
+                (Neighbours::OneToken, Neighbours::AnyTexts) => longest,
+                _ => 1,
+            },
+        };
+        let composed = composition.units > 1 || composition.positions > 1;
+        (composed && composition.total() == claim.epsilon).then_some(composition)
     }
 }
 
@@ -286,6 +336,22 @@ mod tests {
             .delta,
             1.0
         );
+    }
+
+    #[test]
+    fn a_composed_claim_says_what_it_is_the_product_of() {
+        let of = |unit, own, lengths| {
+            let claim = claim(unit, own, 0.0);
+            let composition = claim.composition(Neighbours::AnyTexts, lengths)?;
+            let whole = claim.between(Neighbours::AnyTexts, lengths, None).unwrap();
+            assert_eq!(composition.total(), whole.epsilon);
+            Some((composition.units, composition.positions))
+        };
+        assert_eq!(of(Unit::Token, Neighbours::AnyTexts, MIXED), Some((8, 1)));
+        assert_eq!(of(Unit::Text, Neighbours::OneToken, EQUAL), Some((1, 4)));
+        assert_eq!(of(Unit::Token, Neighbours::OneToken, EQUAL), Some((4, 4)));
+        assert_eq!(of(Unit::Text, Neighbours::AnyTexts, MIXED), None);
+        assert_eq!(of(Unit::Text, Neighbours::OneToken, MIXED), None);
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub use confusion_matrix::ConfusionMatrix;
 pub use dots::dots;
 pub use error::{Error, Result};
 pub use failure::{Cause, Failure};
-pub use guarantee::{Basis, Guarantee, Lengths, Neighbours, Privacy, Unit};
+pub use guarantee::{Basis, Composition, Guarantee, Lengths, Neighbours, Privacy, Unit};
 pub use inversion::Inversion;
 pub use masked::{Gap, Keep, MaskedLanguageModel, State};
 pub use mechanism::{Categorical, Latent, Likelihood, Mechanism, Query, Release};

@@ -12,6 +12,7 @@ mod architecture;
 mod autoencoder;
 pub mod builtin;
 mod checkpoint;
+pub mod disk;
 pub mod fill_mask;
 pub mod fine_tune;
 pub mod generate;

@@ -6,7 +6,8 @@
 
 use crate::number;
 use serde::{Deserialize, Serialize};
-use teda_core::{Error, Neighbours, Result, Sign, Unit, Verdict};
+use teda_core::estimator::abstain::Guesses;
+use teda_core::{Composition, Error, Neighbours, Result, Sign, Unit, Verdict};
 
 /// The outcome of one cell: a (dataset, mechanism, ε, neighbours, k, λ, attack) with its trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -103,6 +104,15 @@ pub struct Cell {
     /// What an attack that writes sources back read of them; left out for other attacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recall: Option<Recall>,
+    /// In which trials the attack guessed, where the estimator lets it abstain; left out elsewhere and in older results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guesses: Option<Guesses>,
+    /// The same of `chosen_epsilon`, whose estimator may choose another threshold; left out where `choices` is 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_guesses: Option<Guesses>,
+    /// What `claimed_epsilon` is the product of, where it is one; left out elsewhere and in older results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub composition: Option<Composition>,
 }
 
 /// What an attack that writes sources back read of them: means over the counted trials in which it wrote something.
@@ -219,6 +229,9 @@ impl Cell {
             metric: None,
             mean_units: None,
             recall: None,
+            guesses: None,
+            chosen_guesses: None,
+            composition: None,
             seconds: Some(41.2),
         }
     }

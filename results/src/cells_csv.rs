@@ -1,5 +1,6 @@
 //! `cells.csv`: one row per cell, with a header of [`Cell`]'s fields in order, except those that are not single values
-//! (`witness_texts`, `signs`, `candidates`, `metric`, `recall`), and `mean_units`, which are in `result.json`.
+//! (`witness_texts`, `signs`, `candidates`, `metric`, `recall`, `guesses`, `chosen_guesses`, `composition`), and `mean_units`, which are in
+//! `result.json`.
 //!
 //! A missing value is an empty field; numbers are the shortest decimals that read back exactly. Control characters in
 //! names are escaped, and a name that a spreadsheet would take for a formula is prefixed by `'`: the name of a file or
@@ -68,6 +69,9 @@ pub fn to_string(cells: &[Cell]) -> Result<String> {
             metric: None,
             mean_units: None,
             recall: None,
+            guesses: None,
+            chosen_guesses: None,
+            composition: None,
             ..cell.clone()
         };
         writer.serialize(columns).map_err(|e| failed(&e))?;

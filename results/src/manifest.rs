@@ -7,7 +7,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 use teda_core::digest::hexadecimal;
-use teda_core::{Error, Guarantee, Neighbours, Result, Sign, Unit};
+use teda_core::{Composition, Error, Guarantee, Neighbours, Result, Sign, Unit};
 
 const SCHEMA: &str = "teda.run/1";
 
@@ -188,6 +188,9 @@ pub struct CellPlan {
     /// The mean number of units (tokens, triples) of a text of the audit, if ε is spent on them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_units: Option<f64>,
+    /// What `claimed_epsilon` is the product of, where it is one; missing in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub composition: Option<Composition>,
 }
 
 impl CellPlan {
@@ -417,6 +420,7 @@ mod tests {
                 signs: Vec::new(),
                 diameter: None,
                 mean_units: None,
+                composition: None,
             }],
             ..Manifest::new(
                 "0.1.0",

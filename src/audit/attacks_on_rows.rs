@@ -27,11 +27,15 @@ use crate::audit::counting::{self, Count};
 use crate::audit::reading;
 use crate::audit::series::Series;
 use crate::audit::trial;
+use crate::models::Watch;
 
 /// Rows read before they are judged.
 const BLOCK: usize = 1 << 12;
 /// Rows shown to an attack at once.
 const BATCH: usize = 64;
+
+/// What is done, in words.
+const JUDGING: &str = "judging stored trials";
 
 /// An attack and the cell whose rows hold the trials that it is applied to.
 pub struct Put<'a> {
@@ -70,6 +74,7 @@ pub fn put(
     choices: &[u64],
     amount: u64,
     mut sink: Option<&mut Writer>,
+    watch: &Watch,
 ) -> Result<Vec<Judged>> {
     let mut judges: Vec<Judge<'_>> = puts
         .iter()
@@ -81,13 +86,16 @@ pub fn put(
         by_rows.entry(put.rows).or_default().push(place);
     }
     let mut block: Vec<Row> = Vec::new();
+    let (mut done, total) = (0, amount * by_rows.len() as u64);
     let mut judge = |block: &mut Vec<Row>| -> Result<()> {
         let Some(first) = block.first() else {
             return Ok(());
         };
+        (watch)(JUDGING, done, total);
         for place in &by_rows[&first.cell] {
             judges[*place].take(block, sink.as_deref_mut())?;
         }
+        done += block.len() as u64;
         block.clear();
         Ok(())
     };
@@ -103,6 +111,7 @@ pub fn put(
         block.push(row);
     }
     judge(&mut block)?;
+    (watch)(JUDGING, total, total);
     judges.into_iter().map(Judge::finish).collect()
 }
 

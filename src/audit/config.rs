@@ -232,7 +232,7 @@ impl Config {
                 "--claim states what an external mechanism (exec:…, --releases) promises; what the others promise stands in their files (`teda list mechanisms`)",
             ));
         }
-        no_repeats("mechanism", &self.mechanisms)?;
+        no_repeats("mechanism", &self.names())?;
         no_repeats("attack", self.attacks.named())?;
         let sources: Vec<&str> = self.datasets.iter().map(|d| d.source.as_str()).collect();
         no_repeats("data set", &sources)?;

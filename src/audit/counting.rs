@@ -1,5 +1,6 @@
 //! Turns trials into counts and evidence: one code path, whether they are made, resumed, merged or judged again.
 
+use teda_core::estimator::abstain::Guesses;
 use teda_core::estimator::{self, Design, Evidence, Level, Observed};
 use teda_core::{ConfusionMatrix, Error, Result};
 use teda_results::{CellPlan, Row};
@@ -69,6 +70,12 @@ impl Count {
             .unwrap_or(&self.evidence)
             .bound()
             .epsilon
+    }
+
+    /// In which trials the attack guessed for that bound, if there is a choice and its estimator lets it abstain.
+    #[must_use]
+    pub fn chosen_guesses(&self) -> Option<Guesses> {
+        self.chosen.as_ref()?.guesses()
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
-use teda_core::{Attack, ConfusionMatrix, Error, Learner, Result};
+use teda_core::{Attack, Error, Learner, Result};
 use teda_results::{CellPlan, Journal, Row};
 
 use crate::audit::attacks_on_rows::out_of_fold;
@@ -20,7 +20,7 @@ use crate::audit::plan::Plan;
 use crate::audit::plan::hunt::Hunt;
 use crate::audit::progress::Progress;
 use crate::audit::series::Sets;
-use crate::audit::stopping::{self, Until};
+use crate::audit::stopping::Until;
 use crate::audit::trial::{self, Trial};
 
 /// Most batches that each thread computes between two flushes: enough that no thread waits long at the end of a wave.
@@ -307,9 +307,8 @@ impl Driver<'_> {
                 state.seconds[*cell] += share;
             }
             if self.progress.is_shown() {
-                let matrix = &state.counts[cells[0]].matrix;
-                self.progress
-                    .describe(self.estimate(series, &self.cells[cells[0]], matrix)?);
+                let (cell, count) = (&self.cells[cells[0]], &state.counts[cells[0]]);
+                self.progress.describe(self.estimate(series, cell, count));
             }
             if stopped {
                 return Ok(false);
@@ -433,14 +432,20 @@ impl Driver<'_> {
         self.plan.series[series].describe()
     }
 
-    /// The estimate so far: an interval that may be looked at any time.
-    fn estimate(&self, series: usize, cell: &CellPlan, matrix: &ConfusionMatrix) -> Result<String> {
-        let rate = matrix.hits() as f64 / matrix.trials().max(1) as f64;
-        let (low, high) = stopping::interval(cell, matrix)?;
+    /// What the first attack has shown so far: after the last trial, what the table says. Nothing before there are trials that
+    /// count, and nothing of an attack that learns once all trials are made.
+    fn estimate(&self, series: usize, cell: &CellPlan, count: &Count) -> String {
         let who = self.describe(series);
-        Ok(format!(
-            "{who}: {rate:.3} right, this attack's ε in [{low:.2}, {high:.2}]"
-        ))
+        let (hits, trials) = (count.matrix.hits(), count.matrix.trials());
+        if trials == 0 || cell.is_deferred() {
+            return who;
+        }
+        let rate = hits as f64 / trials as f64;
+        let bound = count.evidence.bound().epsilon;
+        format!(
+            "{who}, {}: {rate:.4} right, ε ≥ {bound:.4} so far",
+            cell.attack
+        )
     }
 }
 

@@ -12,6 +12,7 @@ pub mod keep;
 pub mod own;
 pub mod pairs;
 pub mod plan;
+pub mod program;
 pub mod progress;
 pub mod reading;
 mod records;

@@ -54,6 +54,7 @@ pub fn cell_plans(config: &Config, plan: &Plan) -> Result<Vec<CellPlan>> {
                 signs: Vec::new(),
                 diameter: series.diameter,
                 mean_units: series.mean_units,
+                composition: series.composition,
             })
         };
         series.attacks.iter().map(cell).collect::<Result<Vec<_>>>()

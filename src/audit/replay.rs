@@ -60,6 +60,7 @@ pub fn is_same_cell(stored: &CellPlan, now: &CellPlan) -> bool {
         series: stored.series.or(now.series),
         seed: stored.seed.clone().or_else(|| now.seed.clone()),
         mean_units: stored.mean_units.or(now.mean_units),
+        composition: stored.composition.or(now.composition),
         ..stored.clone()
     };
     stored == *now

@@ -117,7 +117,7 @@ impl Prepared {
     /// Usage, for anything in the configuration that cannot be satisfied.
     pub fn of(config: Config, models: Models, datasets: Vec<Dataset>) -> Result<Self> {
         config.validate()?;
-        let embed = |dataset| Corpus::new(dataset, &*models.encoder);
+        let embed = |dataset| Corpus::new(dataset, &models.corpus_encoder());
         let corpora = datasets.into_iter().map(embed).collect::<Result<_>>()?;
         let plan = Plan::new(&config, corpora, &models)?;
         Ok(Self {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use teda_attacks::Choice;
-use teda_core::{Mechanism, Privacy, Seed, Unit};
+use teda_core::{Composition, Mechanism, Privacy, Seed, Unit};
 
 use crate::audit::plan::hunt::Hunt;
 use crate::audit::plan::layout::Layout;
@@ -48,6 +48,8 @@ pub struct Series {
     pub claim: Option<Privacy>,
     /// The greatest distance between two texts of a candidate set, if the claim grows with it.
     pub diameter: Option<f64>,
+    /// What the claim is the product of, if it is one.
+    pub composition: Option<Composition>,
     /// The mean number of units (tokens, triples) of a text, if the mechanism's ε is spent on them.
     pub mean_units: Option<f64>,
     /// The δ of the (ε, δ) to bound.

@@ -1,4 +1,4 @@
-//! Where a mechanism comes from: the registry, a program (`exec:COMMAND`), releases that were recorded
+//! Where a mechanism comes from: the registry, a program (`exec:COMMAND`, or `LABEL=exec:COMMAND`), releases that were recorded
 //! (`releases:FILE`), or the Rust program that calls this library.
 
 use std::fmt;
@@ -13,10 +13,9 @@ use teda_core::{
 use teda_mechanisms::{Context, Entry, Exec, ExecOptions, Kind, Preset, Rewriter, registry};
 
 use crate::audit::own::{Make, Own};
+use crate::audit::program::Program;
 use crate::models::Programs;
 
-/// Prefix of a name that is a command.
-pub const EXEC: &str = "exec:";
 /// Prefix of a name that is a file of recorded releases.
 pub const RELEASES: &str = "releases:";
 /// Prefix of a name that is a Rust program's own mechanism.
@@ -31,8 +30,8 @@ const RESTARTS: usize = 2;
 pub enum Source {
     /// An entry of the registry.
     Registry(&'static Entry),
-    /// A command that answers queries.
-    Program(String),
+    /// A program that answers queries.
+    Program(Program),
     /// A file of recorded releases.
     Releases(PathBuf),
     /// The program that calls this library.
@@ -45,8 +44,8 @@ impl Source {
     /// # Errors
     /// Usage, for a name that is not in the registry.
     pub fn parse(text: &str) -> Result<Self> {
-        if let Some(command) = text.strip_prefix(EXEC) {
-            return Ok(Self::Program(command.to_owned()));
+        if let Some(program) = Program::parse(text)? {
+            return Ok(Self::Program(program));
         }
         if let Some(file) = text.strip_prefix(RELEASES) {
             return Ok(Self::Releases(file.into()));
@@ -112,12 +111,22 @@ impl Source {
         claim.map_or(0.0, |claim| claim.delta)
     }
 
-    /// The name in results and seeds.
+    /// The name in results.
     #[must_use]
     pub fn name(&self) -> String {
         match self {
             Self::Own(own) => own.name.clone(),
+            Self::Program(program) => program.name(),
             _ => self.to_string(),
+        }
+    }
+
+    /// The name in the path of seeds: a label changes no number.
+    #[must_use]
+    pub fn seed_name(&self) -> String {
+        match self {
+            Self::Program(program) => program.unlabelled(),
+            _ => self.name(),
         }
     }
 
@@ -206,8 +215,8 @@ impl Source {
         let guarantee = || claim.map(|claim| claim.guarantee(epsilon)).transpose();
         Ok(match self {
             Self::Registry(entry) => entry.instance(context, epsilon, settings)?.into(),
-            Self::Program(command) => Arc::new(Exec::new(ExecOptions {
-                command: command.clone(),
+            Self::Program(program) => Arc::new(Exec::new(ExecOptions {
+                command: program.command.clone(),
                 processes: programs
                     .processes
                     .unwrap_or_else(rayon::current_num_threads),
@@ -229,7 +238,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Registry(entry) => f.write_str(entry.name),
-            Self::Program(command) => write!(f, "{EXEC}{command}"),
+            Self::Program(program) => program.fmt(f),
             Self::Releases(file) => write!(f, "{RELEASES}{}", file.display()),
             Self::Own(own) => write!(f, "{OWN}{}", own.name),
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use teda_core::{Error, Result};
 use teda_results::{Cell, Document, UtilityCell};
 
+use crate::report::columns::WIDTH;
 use crate::report::curves::View;
 use crate::report::{finish, finished_run, table, utilities};
 
@@ -57,11 +58,11 @@ impl Report {
         self.directory.as_deref()
     }
 
-    /// The table that `teda audit` prints after the notes.
+    /// The table that `teda audit` prints after the notes, for a terminal of 80 columns.
     #[must_use]
     pub fn table(&self) -> String {
         let notes = self.notes.iter().map(|note| format!("{note}\n"));
-        notes.collect::<String>() + &table::render(&self.cells)
+        notes.collect::<String>() + &table::render(&self.cells, WIDTH)
     }
 
     /// The document `teda.audit/1` as one line.

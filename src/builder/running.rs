@@ -9,7 +9,7 @@ use super::{Audit, Report};
 use crate::audit::progress::Progress;
 use crate::audit::resume::{Standing, resume_with, standing};
 use crate::audit::run::{Control, Ended, Prepared};
-use crate::models::Models;
+use crate::models::{Access, Models};
 use crate::report::{complete, finish};
 
 impl Audit {
@@ -73,7 +73,7 @@ impl Audit {
             return Ok(Report {
                 directory: None,
                 notes,
-                cells: finish::in_memory(made)?,
+                cells: finish::in_memory(made, &Access::default().watch)?,
                 utilities: Vec::new(),
             });
         };

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use rayon::ThreadPool;
 use teda::audit::choices::{AUTO, Attacks, EstimatorChoice};
 use teda::audit::config::{Config, Keep, TRIALS};
 use teda::audit::epsilons::Epsilons;
@@ -14,16 +15,16 @@ use teda::audit::run::{Ended, Prepared};
 use teda::audit::source::{Claim, Source};
 use teda::audit::stopping::Until;
 use teda::models::Access;
-use teda::report::columns::{lines, table};
+use teda::report::grid::{Grid, Role};
 use teda::report::{complete, finished_run, utilities};
 use teda_attacks::Choice;
-use teda_core::{Neighbours, Result};
+use teda_core::{Error, Neighbours, Result};
 use teda_datasets::Limits;
 use teda_results::{Cell, UtilityCell};
 
 use super::Outcome;
 use super::flags::{DataArguments, ModelArguments, PaceArguments, mechanisms};
-use super::output::{self, Format, print, say, warn};
+use super::output::{self, Format, print, prose, say, warn, width};
 use super::progress::Terminal;
 
 /// Measures an empirical epsilon: who can tell which of k texts was rewritten?
@@ -34,8 +35,8 @@ use super::progress::Terminal;
 #[command(after_long_help = EXAMPLES)]
 pub struct Arguments {
     /// Mechanisms to audit (see `teda list mechanisms`); `all` for every rewriter; `exec:COMMAND` for a
-    /// program of your own (repeatable; see examples/)
-    #[arg(long, value_name = "NAME,…", required_unless_present_any = ["resume", "releases"])]
+    /// program of your own, `NAME=exec:COMMAND` to call it NAME in results (repeatable; see examples/)
+    #[arg(long, value_name = "NAME,…", required_unless_present_any = ["resume", "releases", "config"])]
     mech: Vec<String>,
     /// Audits what a mechanism released earlier: FILE.{jsonl,csv,tsv,parquet} (or .gz of it) with columns
     /// source, release and, where there is one, epsilon; each release is used once at most
@@ -46,6 +47,9 @@ pub struct Arguments {
             "neighbours", "set", "preset", "then", "processes", "timeout"]
     )]
     releases: Option<String>,
+    /// Flags from a file (TOML; see below); those given here win
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// What an external mechanism claims: epsilon=E (the nominal one when left out), delta=D,
     /// neighbours=any-texts|one-token, unit=text
     #[arg(long, value_name = "KEY=VALUE,…")]
@@ -137,7 +141,7 @@ pub struct Arguments {
     #[arg(
         long,
         value_name = "RUN",
-        conflicts_with_all = ["mech", "releases", "claim", "epsilon", "dataset", "split", "limit", "min_words", "max_words",
+        conflicts_with_all = ["config", "mech", "releases", "claim", "epsilon", "dataset", "split", "limit", "min_words", "max_words",
             "attack", "k", "lambda", "neighbours", "pairs", "trials", "alpha", "delta", "estimator", "until", "set",
             "preset", "seed", "encoder", "llm", "scorer", "then", "judge", "utility", "shard", "keep", "out", "dry_run"]
     )]
@@ -155,7 +159,13 @@ pub struct Arguments {
     dry_run: bool,
 }
 
-const EXAMPLES: &str = "Examples:
+const EXAMPLES: &str = "The file of --config has the flags that determine what is computed as fields, each a value or a list of values:
+  mech = [\"em\", \"privrewrite\"]
+  epsilon = [1, 10]
+  trials = 2000
+
+Examples:
+  teda audit --config audit.toml --trials 500
   teda audit --mech privrewrite --k 2 --trials 10000
   teda audit --mech krr,krr-half-noise --limit 2 --lambda 0 --trials 1000000
   teda audit --mech em --epsilon 1,10,100 --dataset reviews.csv:body --attack embedding,random
@@ -164,7 +174,7 @@ const EXAMPLES: &str = "Examples:
   teda audit --mech krr,em --epsilon 1,4 --until decided --trials 1000000
   teda audit --mech grr,oue,olh --dataset categories:2 --attack likelihood-ratio --estimator abstain
   teda audit --mech grr --dataset categories:2 --attack likelihood-ratio --keep counts --trials 100000000
-  teda audit --mech exec:\"python3 my_mechanism.py\" --epsilon 2 --claim neighbours=any-texts
+  teda audit --mech \"mine=exec:python3 my_mechanism.py\" --epsilon 2 --claim neighbours=any-texts
   teda audit --releases rewritten.csv --claim neighbours=any-texts
   teda audit --mech privrewrite --preset paper --set tau=0.9 --epsilon 2 --format json
   teda audit --mech identity --shard 1/4 --out part1";
@@ -217,18 +227,18 @@ fn parse_shard(text: &str) -> std::result::Result<(u32, u32), String> {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome> {
-        let pool = self.pace.speed.pool()?;
+        let pool = self.pool()?;
         pool.install(|| self.run_here())
     }
 
     fn run_here(&self) -> Result<Outcome> {
         let terminal = Terminal::new(self.quiet);
         let control = self.pace.control(&terminal);
-        let access = self.model.access(self.quiet);
+        let access = self.access();
         let ended = if let Some(directory) = &self.resume {
             resume(directory, &access, &control)?
         } else {
-            let config = self.config(self.model.limits())?;
+            let config = self.config(self.limits()).map_err(|e| self.in_file(e))?;
             if let (true, Some(out)) = (self.go_on, &self.out) {
                 match standing(out, &config)? {
                     Standing::New => {}
@@ -242,7 +252,7 @@ impl Arguments {
                 }
             }
             let trials = config.trials;
-            let prepared = Prepared::new(config, &access)?;
+            let prepared = Prepared::new(config, &access).map_err(|e| self.in_file(e))?;
             if self.dry_run {
                 print(&dry_run(&prepared, trials)?)?;
                 return Ok(Outcome::Done);
@@ -336,6 +346,42 @@ impl Arguments {
         })
     }
 
+    /// An error of the configuration, with the file that gave some of it.
+    fn in_file(&self, error: Error) -> Error {
+        match (&self.config, error) {
+            (Some(file), error @ Error::Usage(_)) => error.context(file.display()),
+            (_, error) => error,
+        }
+    }
+
+    /// The threads that it runs on.
+    ///
+    /// # Errors
+    /// Failed, if they cannot be started.
+    pub fn pool(&self) -> Result<ThreadPool> {
+        self.pace.speed.pool()
+    }
+
+    /// How models are reached.
+    pub fn access(&self) -> Access {
+        self.model.access(self.quiet)
+    }
+
+    /// Maximum sizes of inputs.
+    pub fn limits(&self) -> Limits {
+        self.model.limits()
+    }
+
+    /// `--out`.
+    pub fn directory(&self) -> Option<&Path> {
+        self.out.as_deref()
+    }
+
+    /// Whether the user wants to be told what is done.
+    pub fn is_told(&self) -> bool {
+        !self.quiet
+    }
+
     fn say_where(&self, directory: &Path) {
         if !self.quiet {
             let part = self.shard.map_or(String::new(), |(part, parts)| {
@@ -351,21 +397,20 @@ impl Arguments {
 fn dry_run(prepared: &Prepared, trials: u64) -> Result<String> {
     let plan = &prepared.plan;
     let seconds = prepared.expected_seconds()?;
-    let mut cells = table([
-        "data set",
-        "texts",
-        "mechanism",
-        "nominal ε",
-        "k",
-        "λ",
-        "attack",
-        "trials",
-        "expected",
-    ]);
+    let mut cells = Grid::new()
+        .words("data set", Role::Group)
+        .numbers("texts", Role::Group)
+        .words("mechanism", Role::Group)
+        .numbers("nominal ε", Role::Key)
+        .numbers("k", Role::Group)
+        .numbers("λ", Role::Group)
+        .words("attack", Role::Key)
+        .numbers("trials", Role::Group)
+        .numbers("expected", Role::Value);
     for (index, series) in plan.series.iter().enumerate() {
         let corpus = &plan.corpora[series.corpus];
         for attack in &series.attacks {
-            cells.add_row([
+            cells.add([
                 corpus.dataset.name.clone(),
                 corpus.texts.len().to_string(),
                 series.name.clone(),
@@ -389,12 +434,9 @@ fn dry_run(prepared: &Prepared, trials: u64) -> Result<String> {
             )
         },
     );
-    Ok(lines(&cells)
-        + &format!(
-            "\n{} cells, {} releases{whole}\n",
-            plan.cells(),
-            plan.series.len() as u64 * trials,
-        ))
+    let releases = plan.series.len() as u64 * trials;
+    let said = format!("\n{} cells, {releases} releases{whole}\n", plan.cells());
+    Ok(cells.render(width()) + &prose(&said))
 }
 
 /// A duration in words, to the precision of an estimate.

@@ -130,7 +130,7 @@ pub fn task(fields: &Fields) -> Result<Task> {
 }
 
 /// The command line's message about the flags, without its advice on usage and with the line of the key.
-fn refused(fields: &Fields, error: &clap::Error) -> Error {
+pub fn refused(fields: &Fields, error: &clap::Error) -> Error {
     let text = error.to_string();
     let first = text.split("\n\n").next().unwrap_or_default();
     let words: Vec<&str> = first.split_whitespace().collect();

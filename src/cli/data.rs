@@ -4,8 +4,8 @@ use clap::{Args, Subcommand};
 use teda_core::Result;
 
 use super::Outcome;
-use super::output::print;
-use teda::report::columns::{lines, table};
+use super::output::{fitted, print, prose};
+use teda::report::columns::table;
 
 /// Shows the data sets that ship in the binary.
 #[derive(Args)]
@@ -55,7 +55,7 @@ impl Arguments {
             );
         }
         let own = "\nMade up: --dataset categories:K, K names of categories for protocols of tabular data.\nYour own: --dataset FILE.{jsonl,csv,tsv,parquet,txt}[.gz][:COLUMN], or - for standard input.\n";
-        print(&(lines(&overview) + &details + own))?;
+        print(&(fitted(overview) + &prose(&(details + own))))?;
         Ok(Outcome::Done)
     }
 }

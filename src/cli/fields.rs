@@ -12,7 +12,21 @@ pub struct Source<'a> {
     pub text: &'a str,
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
+    /// Its top-level table.
+    ///
+    /// # Errors
+    /// Usage, with the line, if it is no TOML.
+    pub fn table(&self) -> Result<Spanned<DeTable<'a>>> {
+        DeTable::parse(self.text).map_err(|e| {
+            let start = e.span().map_or(0, |span| span.start);
+            self.at(
+                start,
+                Error::usage(format!("invalid TOML: {}", e.message())),
+            )
+        })
+    }
+
     /// The error prefixed with file and line.
     pub fn at(&self, start: usize, error: Error) -> Error {
         error.context(self.place(start))

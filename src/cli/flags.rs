@@ -6,9 +6,10 @@ use std::time::Duration;
 use clap::Args;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use teda::audit::config::Config;
+use teda::audit::program::Program;
 use teda::audit::progress::Progress;
 use teda::audit::run::Control;
-use teda::audit::source::{EXEC, Source};
+use teda::audit::source::Source;
 use teda::models::{Access, Programs, Say};
 use teda_core::{Error, Result};
 use teda_datasets::{Limits, Request};
@@ -17,6 +18,7 @@ use teda_server::{Budget, LARGEST_ANSWER};
 
 use super::interrupt::interrupt;
 use super::output::say;
+use super::waiting::watch;
 
 /// Where the texts come from.
 #[derive(Args)]
@@ -67,7 +69,7 @@ impl DataArguments {
 pub fn mechanisms(named: &[String]) -> Result<Vec<Source>> {
     // A command may contain commas.
     let (commands, names): (Vec<&String>, _) =
-        named.iter().partition(|name| name.starts_with(EXEC));
+        named.iter().partition(|name| Program::is_meant(name));
     let names = names.into_iter().flat_map(|names| names.split(','));
     let mut all = Vec::new();
     for name in names.chain(commands.into_iter().map(String::as_str)) {
@@ -179,6 +181,7 @@ impl AccessArguments {
             limits: self.limits(),
             largest_answer: self.size.max_answer_bytes,
             say: told,
+            watch: watch(quiet),
         }
     }
 

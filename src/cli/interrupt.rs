@@ -29,6 +29,7 @@ static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
 pub struct Interrupt {
     stop: AtomicBool,
     at_work: AtomicBool,
+    paging: AtomicBool,
     ends: Mutex<Ends>,
 }
 
@@ -48,6 +49,7 @@ pub fn interrupt() -> &'static Interrupt {
     INTERRUPT.get_or_init(|| Interrupt {
         stop: AtomicBool::new(false),
         at_work: AtomicBool::new(false),
+        paging: AtomicBool::new(false),
         ends: Mutex::default(),
     })
 }
@@ -78,6 +80,16 @@ impl Interrupt {
         self.at_work.store(at_work, Ordering::SeqCst);
     }
 
+    /// Whether the user wants to stop.
+    pub fn is_set(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    /// Sets whether a pager has the terminal: signals then set the flag alone, and the user ends the pager.
+    pub fn set_paging(&self, paging: bool) {
+        self.paging.store(paging, Ordering::SeqCst);
+    }
+
     /// Sets the directory in which the current run is kept.
     pub fn keep(&self, run: &Path) {
         let resume = format!(
@@ -105,10 +117,15 @@ impl Interrupt {
     }
 
     fn attend(&self, seen: &Receiver<()>) {
-        if seen.recv().is_err() {
-            return;
+        loop {
+            if seen.recv().is_err() {
+                return;
+            }
+            self.stop.store(true, Ordering::SeqCst);
+            if !self.paging.load(Ordering::SeqCst) {
+                break;
+            }
         }
-        self.stop.store(true, Ordering::SeqCst);
         if self.at_work.load(Ordering::SeqCst) {
             tell("\nstopping");
             // In order, unless it takes too long or the user is in a hurry. The main thread then ends the process.

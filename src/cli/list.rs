@@ -6,8 +6,8 @@ use teda_mechanisms::registry as mechanisms;
 use teda_utilities::Needs;
 
 use super::Outcome;
-use super::output::print;
-use teda::report::columns::{lines, table};
+use super::output::{fitted, print, prose};
+use teda::report::columns::table;
 
 /// Lists mechanisms, attacks, estimators or utilities, with parameters, defaults and sources.
 #[derive(Args)]
@@ -43,13 +43,7 @@ impl Arguments {
 }
 
 fn list_mechanisms() -> String {
-    let mut overview = table([
-        "mechanism",
-        "kind",
-        "unit of epsilon",
-        "own epsilon grid",
-        "what it does",
-    ]);
+    let mut overview = table(["mechanism", "kind", "epsilon per", "own epsilon grid"]);
     let mut details = String::new();
     for entry in mechanisms::ALL {
         let grid: Vec<String> = entry.grid.iter().map(f64::to_string).collect();
@@ -58,9 +52,9 @@ fn list_mechanisms() -> String {
             entry.kind.name().to_owned(),
             entry.unit.map_or("(none)", |unit| unit.name()).to_owned(),
             grid.join(","),
-            entry.summary.to_owned(),
         ]);
-        details += &format!("\n{}\n  source   {}\n", entry.name, entry.source);
+        let (name, summary, source) = (entry.name, entry.summary, entry.source);
+        details += &format!("\n{name}: {summary}\n  source   {source}\n");
         if let Some(what) = entry.rewriter.describe() {
             details += &format!("  --llm    {what}\n");
         }
@@ -73,7 +67,7 @@ fn list_mechanisms() -> String {
             details += &format!("  --preset {preset}   {}\n", values.join(" "));
         }
     }
-    lines(&overview) + &details
+    fitted(overview) + &prose(&details)
 }
 
 fn list_utilities() -> String {
@@ -86,7 +80,7 @@ fn list_utilities() -> String {
         };
         overview.add_row([entry.name, needs, entry.summary, entry.source]);
     }
-    lines(&overview)
+    fitted(overview)
 }
 
 fn list_attacks() -> String {
@@ -101,7 +95,7 @@ fn list_attacks() -> String {
         };
         overview.add_row([entry.name, needs, entry.summary, entry.source]);
     }
-    lines(&overview)
+    fitted(overview)
 }
 
 fn list_estimators() -> String {
@@ -109,5 +103,5 @@ fn list_estimators() -> String {
     for entry in estimator::ALL {
         overview.add_row([entry.name, entry.summary, entry.spends]);
     }
-    lines(&overview)
+    fitted(overview)
 }

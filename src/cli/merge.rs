@@ -23,6 +23,9 @@ pub struct Arguments {
     access: AccessArguments,
     #[command(flatten)]
     speed: SpeedArguments,
+    /// How the result is printed
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
 }
 
 impl Arguments {
@@ -41,7 +44,7 @@ impl Arguments {
         let place = done.directory;
         warn(&done.cells);
         print(&output::cells(
-            Format::Table,
+            self.format,
             &place,
             done.cells,
             done.utilities,

@@ -6,8 +6,8 @@ use teda_core::{Error, Result};
 use teda_hub::{Card, Options, Present, Resolved, Store, cards};
 
 use super::Outcome;
-use super::output::print;
-use teda::report::columns::{lines, table};
+use super::output::{fitted, print, prose};
+use teda::report::columns::table;
 
 /// Lists, fetches and checks models besides those that ship in the binary.
 ///
@@ -146,7 +146,7 @@ fn list() -> Result<()> {
         "\nOthers: org/name or org/name@revision of the hub, org/name/file.gguf, ./directory, ./file.gguf.\nKept in: {}\n",
         store.directory().display()
     );
-    print(&(lines(&overview) + &details + &own))
+    print(&(fitted(overview) + &prose(&(details + &own))))
 }
 
 /// Where a model can come from, in the order in which sources are tried.

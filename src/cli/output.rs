@@ -9,8 +9,10 @@ use clap::ValueEnum;
 use teda_core::{Error, Result, plain_lines};
 use teda_results::{Cell, Document, UtilityCell, cells_csv};
 
+use teda::report::columns::{Table, WIDTH, wrap, wrapped};
 use teda::report::{table, utilities, warnings};
 
+use super::color;
 use super::interrupt::interrupt;
 
 /// How results are printed.
@@ -22,6 +24,36 @@ pub enum Format {
     Json,
     /// One line a cell.
     Csv,
+    /// A table for GitHub and the like.
+    Markdown,
+    /// A table for a paper (`booktabs`).
+    Latex,
+}
+
+/// The narrowest terminal that lines are fitted to.
+const NARROWEST: usize = 40;
+
+/// The columns that standard output has for a table: those of the terminal, what COLUMNS says where there is none, else 80.
+pub fn width() -> usize {
+    let terminal = terminal_size::terminal_size_of(std::io::stdout());
+    let said = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let width = terminal
+        .map(|(width, _)| usize::from(width.0))
+        .or_else(said);
+    width
+        .filter(|width| *width > 0)
+        .unwrap_or(WIDTH)
+        .max(NARROWEST)
+}
+
+/// A table as wide as standard output at most.
+pub fn fitted(table: Table) -> String {
+    wrapped(table, width())
+}
+
+/// Prose in lines as wide as standard output at most.
+pub fn prose(text: &str) -> String {
+    wrap(text, width())
 }
 
 /// Writes `text` to standard output. A reader that has gone away (`| head`) is no error.
@@ -45,7 +77,14 @@ pub fn print(text: &str) -> Result<()> {
 
 /// A line for the user on standard error. Where nobody reads it any more the command ends as by an interrupt.
 pub fn say(line: impl std::fmt::Display) {
-    if let Err(e) = writeln!(std::io::stderr(), "{}", plain_lines(&line.to_string()))
+    let line = line.to_string();
+    let line = plain_lines(&line);
+    // What is piped is left in one line each, for whoever searches it.
+    let text = match terminal_size::terminal_size_of(std::io::stderr()) {
+        Some((width, _)) if width.0 > 0 => wrap(&line, usize::from(width.0).max(NARROWEST)),
+        _ => format!("{line}\n"),
+    };
+    if let Err(e) = std::io::stderr().write_all(color::first_word(&text).as_bytes())
         && e.kind() == ErrorKind::BrokenPipe
     {
         interrupt().reader_left();
@@ -62,9 +101,20 @@ pub fn cells(
     cells: Vec<Cell>,
     measured: Vec<UtilityCell>,
 ) -> Result<String> {
+    let both = |cells: String, measured: String| match &measured[..] {
+        "" => cells,
+        _ => cells + "\n" + &measured,
+    };
     match format {
-        Format::Table if measured.is_empty() => Ok(table::render(&cells)),
-        Format::Table => Ok(table::render(&cells) + "\n" + &utilities::render(&measured)),
+        Format::Table => Ok(both(
+            table::render(&cells, width()),
+            utilities::render(&measured, width()),
+        )),
+        Format::Markdown => Ok(both(
+            table::markdown(&cells),
+            utilities::markdown(&measured),
+        )),
+        Format::Latex => Ok(both(table::latex(&cells), utilities::latex(&measured))),
         Format::Csv => cells_csv::to_string(&cells),
         Format::Json => {
             let document = Document::new(Some(directory.display().to_string()), cells);

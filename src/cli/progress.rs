@@ -1,11 +1,12 @@
 //! The progress of a run on standard error: a bar on a terminal, plain lines elsewhere.
 
+use std::fmt::Write;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use teda::audit::progress::Progress;
 use teda_core::plain;
 
@@ -71,9 +72,14 @@ impl Progress for Terminal {
         };
         let what = self.what;
         let style = ProgressStyle::with_template(&format!(
-            "{{bar:24}} {{human_pos}}/{{human_len}} {what}  {{elapsed}} gone, {{eta}} left  {{msg}}",
+            "{{bar:24}} {{human_pos}}/{{human_len}} {what}  {{elapsed}} gone, {{left}} left  {{msg}}",
         ))
-        .expect("the template is well-formed");
+        .expect("the template is well-formed")
+        .with_key("left", move |state: &ProgressState, out: &mut dyn Write| {
+            let left = left(state.elapsed(), state.pos(), total, done);
+            // A line on a terminal that cannot be written is not shown.
+            let _ = out.write_str(&left);
+        });
         let bar = ProgressBar::with_draw_target(Some(total), target).with_style(style);
         bar.set_position(done);
         bar.reset_eta();
@@ -126,17 +132,24 @@ impl Progress for Terminal {
     }
 }
 
+/// How long the rest takes, if it goes on as it went on average; the first trials take longer than others, since models and tables are
+/// prepared with them.
+fn left(elapsed: Duration, done: u64, total: u64, already_done: u64) -> String {
+    match done.saturating_sub(already_done) {
+        0 => "unknown".to_owned(),
+        made => {
+            let rest = total.saturating_sub(done) as f64;
+            let seconds = elapsed.as_secs_f64() * rest / made as f64;
+            HumanDuration(Duration::from_secs_f64(seconds)).to_string()
+        }
+    }
+}
+
 impl Shown {
     fn line(&self) {
         let (done, total) = (self.bar.position(), self.bar.length().unwrap_or(0));
         let elapsed = self.started.elapsed();
-        let made = done.saturating_sub(self.already_done);
-        let left = if made == 0 {
-            "unknown".to_owned()
-        } else {
-            let seconds = elapsed.as_secs_f64() * (total.saturating_sub(done)) as f64 / made as f64;
-            HumanDuration(Duration::from_secs_f64(seconds)).to_string()
-        };
+        let left = left(elapsed, done, total, self.already_done);
         say(format_args!(
             "{done}/{total} {}, {} gone, {left} left  {}",
             self.what,

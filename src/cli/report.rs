@@ -10,7 +10,7 @@ use teda_results::{CellPlan, Manifest, UtilityCell, Writer, guesses};
 
 use super::Outcome;
 use super::flags::{AccessArguments, SpeedArguments};
-use super::output::{self, Format, print, say, warn};
+use super::output::{self, Format, print, say, warn, width};
 use teda::audit::choices::{Attacks, EstimatorChoice};
 use teda::audit::counting;
 use teda::models::Access;
@@ -119,7 +119,9 @@ impl Arguments {
             agreements.extend(agreement::agreements(&stored, self.access.limits())?);
         }
         print(&match self.format {
-            Format::Table => agreement::render(&agreements),
+            Format::Table => agreement::render(&agreements, width()),
+            Format::Markdown => agreement::markdown(&agreements),
+            Format::Latex => agreement::latex(&agreements),
             Format::Json => {
                 let document =
                     serde_json::json!({"schema": "teda.agreement/1", "agreements": agreements});

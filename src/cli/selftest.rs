@@ -4,8 +4,9 @@ use clap::Args;
 use teda_core::{Error, Result};
 
 use super::flags::SpeedArguments;
-use super::output::print;
-use teda::report::columns::{lines, table};
+use super::output::{fitted, print};
+use super::waiting::watch;
+use teda::report::columns::table;
 use teda::selftest::{Check, Outcome, Size, run};
 
 /// Audits mechanisms of known epsilon thousands of times and counts how often each estimator is wrong.
@@ -25,7 +26,9 @@ pub struct Arguments {
 impl Arguments {
     pub fn run(self) -> Result<super::Outcome> {
         let size = if self.full { Size::FULL } else { Size::QUICK };
-        let checks = self.speed.pool()?.install(|| run(size))?;
+        let watch = watch(false);
+        let tell = |done, total| watch("checking mechanisms", done, total);
+        let checks = self.speed.pool()?.install(|| run(size, &tell))?;
         print(&render(&checks))?;
         let failed = checks
             .iter()
@@ -65,5 +68,5 @@ fn render(checks: &[Check]) -> String {
             },
         ]);
     }
-    lines(&rows)
+    fitted(rows)
 }

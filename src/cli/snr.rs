@@ -6,10 +6,10 @@ use teda_datasets::Request;
 use teda_mechanisms::{NOISES, registry};
 
 use super::flags::{AccessArguments, parse_setting};
-use super::output::print;
+use super::output::{fitted, print};
 use teda::audit::config::Config;
 use teda::audit::source::Source;
-use teda::report::columns::{lines, table};
+use teda::report::columns::table;
 use teda::study::snr::{Latents, MECHANISM};
 
 /// Compares the latents of dp-bart with their noise, for each law of the noise.
@@ -80,7 +80,7 @@ impl Arguments {
             latents.of,
             latents.numbers,
             latents.norm,
-            lines(&ratios)
+            fitted(ratios)
         ))
     }
 

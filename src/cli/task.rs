@@ -13,7 +13,7 @@ use teda_results::RunDir;
 
 use super::Outcome;
 use super::flags::{ModelArguments, PaceArguments, mechanisms};
-use super::output::{Format, print, say};
+use super::output::{Format, print, say, width};
 use super::progress::Terminal;
 
 /// Trains a classifier of a label on clean and on privatised texts, and tests it on both.
@@ -181,7 +181,9 @@ impl Arguments {
             write(directory.path(), &document)?;
         }
         print(&match self.format {
-            Format::Table => table::render(&document),
+            Format::Table => table::render(&document, width()),
+            Format::Markdown => table::markdown(&document),
+            Format::Latex => table::latex(&document),
             Format::Json => document.to_line()? + "\n",
             Format::Csv => document.to_csv(),
         })?;

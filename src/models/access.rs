@@ -26,7 +26,12 @@ pub struct Access {
     pub largest_answer: u64,
     /// Receives a line whenever something is loaded.
     pub say: Say,
+    /// Hears how far something is that may take long.
+    pub watch: Watch,
 }
+
+/// Hears what is being done, how much of it is done, and how much there is.
+pub type Watch = Arc<dyn Fn(&str, u64, u64) + Send + Sync>;
 
 /// Receives lines for the user.
 pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
@@ -46,6 +51,7 @@ impl Default for Access {
             limits: Limits::default(),
             largest_answer: LARGEST_ANSWER,
             say: Arc::new(|_| ()),
+            watch: Arc::new(|_, _, _| ()),
         }
     }
 }

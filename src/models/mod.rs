@@ -2,12 +2,14 @@
 //! those on servers.
 
 mod access;
+mod corpus_encoder;
 mod loaded;
 mod named;
 mod pretrained;
 mod records;
 pub mod shared;
 pub mod spec;
+mod wanted;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,41 +23,23 @@ use teda_datasets::Limits;
 use teda_hub::{Resolved, Store};
 use teda_mechanisms::{Context, Memory, Rewriter, Then};
 use teda_models::builtin::{self, Infill};
+use teda_models::disk::Disk;
 use teda_models::generate::{self, LocalModel};
 use teda_models::{Checkpoint, FillMask, LstmAutoencoder, MaskedLm, SentenceEncoder};
 use teda_results::ModelRecord;
 use teda_server::{Http, Usage};
 
-pub use self::access::{Access, Programs, Say};
+pub use self::access::{Access, Programs, Say, Watch};
+use self::corpus_encoder::CorpusEncoder;
 use self::loaded::{Loaded, check, only_infills};
 use self::named::{SHARE_OF_STATES, masked, only_autoencoders, only_masked};
 pub use self::named::{device, language_model, masked_language_model};
 use self::records::{server_record, shipped};
 use self::spec::{Spec, Target};
+pub use self::wanted::Wanted;
 
 /// The source of a model that the calling program supplies.
 pub const OF_THE_PROGRAM: &str = "the program that made the run";
-
-/// The models that an audit names, and what they are for.
-#[derive(Debug, Clone)]
-pub struct Wanted {
-    /// The sentence encoder.
-    pub encoder: String,
-    /// The rewriter.
-    pub llm: String,
-    /// The language model whose perplexity ranks texts.
-    pub scorer: String,
-    /// The judge.
-    pub judge: String,
-    /// The mechanisms that rewrite with a model, and the kind of model each needs.
-    pub rewriters: Vec<(String, Rewriter)>,
-    /// The model that rewrites every release again, if one does.
-    pub then: Option<String>,
-    /// Whether an attack judges with a language model.
-    pub judges: bool,
-    /// Whether the perplexity of releases is asked for.
-    pub scores: bool,
-}
 
 /// The tables of mechanisms may take one part in this many of the memory for language models, in addition to it.
 const SHARE_OF_TABLES: usize = 4;
@@ -64,6 +48,8 @@ const SHARE_OF_TABLES: usize = 4;
 pub struct Models {
     /// The sentence encoder of attack, candidate sampling and pruning.
     pub encoder: Arc<dyn Encoder>,
+    /// Vectors of texts that it made in earlier runs.
+    vectors: Option<Disk>,
     /// The public token map of word-level mechanisms.
     pub tokens: Arc<dyn TokenMap>,
     /// The black-box rewriter, if a mechanism of the run needs one.
@@ -95,6 +81,7 @@ pub struct Models {
     limits: Limits,
     /// Whether the user was warned that others can write to where models and answers are kept.
     warned: bool,
+    watch: Watch,
 }
 
 impl Models {
@@ -107,6 +94,7 @@ impl Models {
         let tokens = Arc::new(builtin::encoder()?);
         let mut models = Self {
             encoder: tokens.clone(),
+            vectors: None,
             tokens,
             generator: None,
             language: None,
@@ -124,6 +112,7 @@ impl Models {
             programs: access.programs.clone(),
             limits: access.limits,
             warned: false,
+            watch: access.watch.clone(),
         };
         models.load_encoder(&Spec::parse("--encoder", &wanted.encoder)?, access)?;
         let spec = Spec::parse("--llm", &wanted.llm)?;
@@ -246,9 +235,19 @@ impl Models {
         Ok(())
     }
 
+    /// The encoder for the texts of a corpus.
+    #[must_use]
+    pub fn corpus_encoder(&self) -> CorpusEncoder<'_> {
+        CorpusEncoder {
+            encoder: &*self.encoder,
+            kept: self.vectors.as_ref(),
+            watch: &self.watch,
+        }
+    }
+
     /// Makes attacks and candidate sampling use an encoder of the calling program.
     pub fn use_encoder(&mut self, encoder: Arc<dyn Encoder>) {
-        self.encoder = encoder;
+        (self.encoder, self.vectors) = (encoder, None);
         self.records.push(ModelRecord {
             name: "encoder".to_owned(),
             source: OF_THE_PROGRAM.to_owned(),
@@ -338,8 +337,12 @@ impl Models {
                 self.encoder = server;
             }
             Target::Stored(name) => {
-                let (checkpoint, _) = self.open(name, access)?;
-                self.encoder = Arc::new(SentenceEncoder::load(checkpoint)?);
+                let (checkpoint, resolved) = self.open(name, access)?;
+                let encoder = SentenceEncoder::load(checkpoint)?;
+                let store = Store::open(access.store())?;
+                let kept = |cache| corpus_encoder::kept(cache, &resolved, encoder.dimension());
+                self.vectors = store.directory().parent().map(kept).transpose()?;
+                self.encoder = Arc::new(encoder);
             }
         }
         Ok(())

@@ -60,18 +60,23 @@ pub(super) fn masked(
     access: &Access,
     cache: Option<&Path>,
 ) -> Result<FillMask> {
-    let mut digest = Sha256::new().chain_update(device());
-    for file in &resolved.files {
-        digest.update(&file.name);
-        digest.update(&file.sha256);
-    }
-    let digest = hexadecimal(&digest.finalize());
+    let digest = digest_of(resolved);
     let options = fill_mask::Options {
         memory: access.memory / SHARE_OF_STATES,
         states: cache.map(|cache| cache.join("states").join(digest)),
         logit_moments: resolved.card.as_ref().and_then(|card| card.logit_moments),
     };
     FillMask::load(checkpoint, &options)
+}
+
+/// The digest of a model's files and of what they run on: the same one makes the same of a text.
+pub(super) fn digest_of(resolved: &Resolved) -> String {
+    let mut digest = Sha256::new().chain_update(device());
+    for file in &resolved.files {
+        digest.update(&file.name);
+        digest.update(&file.sha256);
+    }
+    hexadecimal(&digest.finalize())
 }
 
 /// The refusal of a model that is no masked one, for a mechanism that needs one.

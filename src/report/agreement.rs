@@ -13,11 +13,13 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 use teda_core::stats::binomial::{self, Probability};
-use teda_core::{Error, Result, Unit, plain, plain_lines, shown};
+use teda_core::{Error, Result, Unit, plain_lines, shown};
 use teda_results::{CellPlan, Row, guesses, trials};
 
-use crate::report::columns::{lines, table};
+use crate::report::columns::wrap;
 use crate::report::finished_run::FinishedRun;
+use crate::report::grid::{Grid, Role, comment};
+use crate::report::mechanism::nominal;
 use crate::report::rejudge::lists;
 
 /// How two attacks on one series compare.
@@ -227,35 +229,52 @@ fn examples(
     Ok(())
 }
 
-/// One line per pair of attacks, and the examples.
+/// One line per pair of attacks, and the examples, in lines of at most `width` columns.
 #[must_use]
-pub fn render(agreements: &[Agreement]) -> String {
-    let mut table = table([
-        "data set",
-        "mechanism",
-        "nominal ε",
-        "k",
-        "λ",
-        "attacks",
-        "trials",
-        "both right",
-        "only the first",
-        "only the second",
-        "neither",
-        "p",
-    ]);
-    let mut said =
-        "\np: the level at which both are right equally often (exact McNemar test).\n".to_owned();
+pub fn render(agreements: &[Agreement], width: usize) -> String {
+    let (grid, said) = parts(agreements);
+    grid.render(width) + &wrap(&said, width)
+}
+
+/// The same as Markdown, without the examples.
+#[must_use]
+pub fn markdown(agreements: &[Agreement]) -> String {
+    parts(agreements).0.markdown() + "\n" + LEVEL
+}
+
+/// The same as LaTeX, without the examples.
+#[must_use]
+pub fn latex(agreements: &[Agreement]) -> String {
+    parts(agreements).0.latex() + &comment(LEVEL)
+}
+
+const LEVEL: &str = "p: the level at which both are right equally often (exact McNemar test).\n";
+
+/// The table, and what stands below it.
+fn parts(agreements: &[Agreement]) -> (Grid, String) {
+    let mut grid = Grid::new()
+        .words("data set", Role::Group)
+        .words("mechanism", Role::Group)
+        .words("nominal ε", Role::Key)
+        .numbers("k", Role::Group)
+        .numbers("λ", Role::Group)
+        .words("attacks", Role::Key)
+        .numbers("trials", Role::Detail(0))
+        .numbers("both right", Role::Value)
+        .numbers("only the first", Role::Value)
+        .numbers("only the second", Role::Value)
+        .numbers("neither", Role::Value)
+        .numbers("p", Role::Value);
+    let mut said = format!("\n{LEVEL}");
     for one in agreements {
-        let unit = one.epsilon_unit.map_or("", Unit::name);
-        let epsilon = one.epsilon.map_or("-".into(), |e| format!("{e} / {unit}"));
-        table.add_row([
-            plain(&one.dataset).into_owned(),
-            plain(&one.mechanism).into_owned(),
+        let epsilon = nominal(one.epsilon, one.epsilon_unit);
+        grid.add([
+            one.dataset.clone(),
+            one.mechanism.clone(),
             epsilon.clone(),
             one.k.to_string(),
             one.lambda.to_string(),
-            plain(&one.attacks.join(", ")).into_owned(),
+            one.attacks.join(", "),
             one.trials.to_string(),
             one.both.to_string(),
             one.only[0].to_string(),
@@ -279,7 +298,7 @@ pub fn render(agreements: &[Agreement]) -> String {
             );
         }
     }
-    lines(&table) + &plain_lines(&said)
+    (grid, plain_lines(&said).into_owned())
 }
 
 #[cfg(test)]
@@ -325,7 +344,7 @@ mod tests {
         let cells = stored.judge_as_it_was().unwrap();
         assert_eq!(found[0].both + found[0].only[0], cells[0].hits);
         assert!(found[0].p < 1e-6, "{}", found[0].p);
-        let said = render(&found);
+        let said = render(&found, 80);
         assert!(said.contains("overlap right, random wrong"), "{said}");
     }
 

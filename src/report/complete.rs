@@ -27,7 +27,7 @@ pub struct Complete {
 /// # Errors
 /// Those of [`finish::write`] and [`utilities::complete`]; failed, if the page cannot be written.
 pub fn write(made: Made, access: &Access) -> Result<Complete> {
-    let (directory, cells) = finish::write(made)?;
+    let (directory, cells) = finish::write(made, &access.watch)?;
     of(directory, cells, access)
 }
 

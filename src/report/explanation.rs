@@ -2,7 +2,7 @@
 
 use teda_core::estimator::{self, Assurance};
 use teda_core::stats::binomial;
-use teda_core::{Neighbours, Sign, Verdict, plain};
+use teda_core::{Composition, Neighbours, Sign, Verdict, plain};
 use teda_results::Cell;
 
 use crate::report::mechanism::name;
@@ -14,7 +14,8 @@ use crate::report::warnings;
 #[must_use]
 pub fn of(cell: &Cell) -> String {
     let read = Vec::from_iter(reading::sentence(cell));
-    [vec![verdict_of(cell)], read, warnings::of(cell)]
+    let guessed = Vec::from_iter(guessed(cell));
+    [vec![verdict_of(cell)], guessed, read, warnings::of(cell)]
         .concat()
         .join("; ")
 }
@@ -77,6 +78,9 @@ fn verdict_of(cell: &Cell) -> String {
 /// The claim as a number; of one that grows with the distance of two texts, how it comes about.
 fn claim_of(cell: &Cell) -> String {
     let claim = cell.claimed_epsilon.map(number).unwrap_or_default();
+    if let Some(composition) = cell.composition {
+        return format!("{claim} ({})", product(&composition));
+    }
     match (cell.metric, cell.epsilon) {
         (Some(metric), Some(epsilon)) => format!(
             "{claim} (ε = {epsilon} times {}, the greatest distance between two texts of a set)",
@@ -84,6 +88,29 @@ fn claim_of(cell: &Cell) -> String {
         ),
         _ => claim,
     }
+}
+
+/// What a composed claim is the product of.
+fn product(composition: &Composition) -> String {
+    let several = |number: u64, what: &str| match number {
+        1 => String::new(),
+        number => format!("{number} {what} × "),
+    };
+    let units = several(composition.units, &format!("{}s", composition.unit));
+    let positions = several(composition.positions, "positions");
+    format!("{positions}{units}{}", composition.epsilon)
+}
+
+/// How often an attack that may abstain guessed, and how often it was right.
+fn guessed(cell: &Cell) -> Option<String> {
+    let guesses = cell
+        .guesses
+        .filter(|guesses| guesses.guessed < guesses.trials)?;
+    let share = 100.0 * guesses.guessed as f64 / guesses.trials as f64;
+    Some(format!(
+        "the {} attack guessed in {} of {} trials ({share:.0} %), where it was sure enough, and was right in {}",
+        cell.attack, guesses.guessed, guesses.trials, guesses.right
+    ))
 }
 
 /// What a leak is per unit of distance, where a claim is.
@@ -180,6 +207,7 @@ fn paid(cell: &Cell) -> Cell {
     let upper = binomial::upper_limit(cell.hits, cell.trials, tail);
     let mut paid = Cell {
         empirical_epsilon: epsilon,
+        guesses: cell.chosen_guesses.or(cell.guesses),
         below_chance: cell.below_chance && upper.p < 1.0 / f64::from(cell.k),
         ..cell.clone()
     };
@@ -218,6 +246,7 @@ pub fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use teda_core::Unit;
+    use teda_core::estimator::abstain::Guesses;
 
     use super::*;
 
@@ -259,6 +288,9 @@ mod tests {
             metric: None,
             mean_units: None,
             recall: None,
+            guesses: None,
+            chosen_guesses: None,
+            composition: None,
         }
     }
 
@@ -279,6 +311,32 @@ mod tests {
             "{said}"
         );
         assert!(said.contains(claim), "{said}");
+    }
+
+    #[test]
+    fn a_claim_that_is_a_product_and_an_attack_that_abstained_say_so() {
+        let composition = Some(Composition {
+            epsilon: 0.5,
+            unit: Unit::Token,
+            units: 4,
+            positions: 1,
+        });
+        let guesses = Some(Guesses {
+            guessed: 200,
+            right: 199,
+            trials: 500,
+        });
+        let said = of(&Cell {
+            composition,
+            guesses,
+            ..cell(1.0, Some(2.0), Verdict::Consistent)
+        });
+        assert!(
+            said.contains("within the 2 (4 tokens × 0.5) that it claims"),
+            "{said}"
+        );
+        let often = "the embedding attack guessed in 200 of 500 trials (40 %), where it was sure enough, and was right in 199";
+        assert!(said.ends_with(often), "{said}");
     }
 
     #[test]

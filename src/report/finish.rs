@@ -11,6 +11,7 @@ use teda_results::{
 use crate::audit::attacks_on_rows::{self, Put};
 use crate::audit::counting::{self, Count, Counted};
 use crate::audit::run::{InMemory, Made, Trials};
+use crate::models::Watch;
 use crate::report::curves::{self, View};
 use crate::report::frontier;
 use crate::report::judge::judge;
@@ -28,7 +29,7 @@ const UTILITIES: &str = "utilities.csv";
 ///
 /// # Errors
 /// Failed, if a file cannot be written; the journal is kept until its rows are stored.
-pub fn write(made: Made) -> Result<(PathBuf, Vec<Cell>)> {
+pub fn write(made: Made, watch: &Watch) -> Result<(PathBuf, Vec<Cell>)> {
     let Made {
         directory,
         mut manifest,
@@ -47,7 +48,7 @@ pub fn write(made: Made) -> Result<(PathBuf, Vec<Cell>)> {
     let counted = if !is_part && manifest.cells.iter().any(CellPlan::is_deferred) {
         let mut sink = guesses::create(directory, false)?;
         let rows = trials::rows(directory)?;
-        let counted = learn(&mut manifest.cells, made, rows, Some(&mut sink))?;
+        let counted = learn(&mut manifest.cells, made, rows, Some(&mut sink), watch)?;
         sink.finish()?;
         manifest.guesses_sha256 = Some(guesses::sha256(directory)?);
         counted
@@ -69,7 +70,7 @@ pub fn write(made: Made) -> Result<(PathBuf, Vec<Cell>)> {
 ///
 /// # Errors
 /// If an attack fails.
-pub fn in_memory(made: InMemory) -> Result<Vec<Cell>> {
+pub fn in_memory(made: InMemory, watch: &Watch) -> Result<Vec<Cell>> {
     let InMemory {
         mut cells,
         rows,
@@ -78,7 +79,7 @@ pub fn in_memory(made: InMemory) -> Result<Vec<Cell>> {
     let lists = made.contexts.iter().map(|context| context.texts.clone());
     let texts = Texts::Here(lists.collect());
     let counted = if cells.iter().any(CellPlan::is_deferred) {
-        learn(&mut cells, made, rows.into_iter().map(Ok), None)?
+        learn(&mut cells, made, rows.into_iter().map(Ok), None, watch)?
     } else {
         known(made.counts, made.seconds)
     };
@@ -114,6 +115,7 @@ fn learn(
     made: Trials,
     rows: impl IntoIterator<Item = Result<Row>>,
     sink: Option<&mut Writer>,
+    watch: &Watch,
 ) -> Result<Vec<Known>> {
     let Trials {
         counts,
@@ -141,7 +143,7 @@ fn learn(
         .collect::<Result<_>>()?;
     let choices: Vec<u64> = deferred.iter().map(|cell| choices[*cell]).collect();
     let amount = cells[deferred[0]].trials;
-    let judged = attacks_on_rows::put(rows, &puts, &choices, amount, sink)?;
+    let judged = attacks_on_rows::put(rows, &puts, &choices, amount, sink, watch)?;
     let mut counted = known(counts, seconds);
     for (cell, judged) in deferred.into_iter().zip(judged) {
         cells[cell].signs = judged.signs;

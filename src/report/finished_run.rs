@@ -31,7 +31,7 @@ pub struct FinishedRun {
 /// # Errors
 /// Usage, if there is no run or it is not complete; failed, if its rows are not those that the run wrote.
 pub fn open(directory: &Path) -> Result<FinishedRun> {
-    let mut manifest = Manifest::load(directory)?;
+    let manifest = Manifest::load(directory)?;
     if manifest.status != Status::Complete {
         return Err(Error::usage(format!(
             "{}: this run is not complete: finish it with teda audit --resume {}",
@@ -39,6 +39,31 @@ pub fn open(directory: &Path) -> Result<FinishedRun> {
             directory.display()
         )));
     }
+    let run = read(manifest, directory)?;
+    let manifest = &run.manifest;
+    if run.config.keep == Keep::Rows {
+        trials::verify(directory, manifest.trials_sha256.as_deref())?;
+    }
+    if let Some(sha256) = &manifest.texts_sha256 {
+        texts::verify(directory, sha256)?;
+    }
+    Ok(run)
+}
+
+/// Opens the run in `directory` as far as it has got: one that is complete like [`open`], another one to look at alone, since
+/// its trials are not all there.
+///
+/// # Errors
+/// Usage, if there is no run; failed, if it is not what was written.
+pub fn look(directory: &Path) -> Result<FinishedRun> {
+    let manifest = Manifest::load(directory)?;
+    match manifest.status {
+        Status::Complete => open(directory),
+        Status::Running | Status::Interrupted => read(manifest, directory),
+    }
+}
+
+fn read(mut manifest: Manifest, directory: &Path) -> Result<FinishedRun> {
     let config = Config::of_run(&manifest, directory)?;
     // In runs made before attacks could differ by series, all series have the same ones.
     for (place, cell) in manifest.cells.iter_mut().enumerate() {
@@ -46,12 +71,6 @@ pub fn open(directory: &Path) -> Result<FinishedRun> {
         cell.series.get_or_insert(series as u32);
     }
     fits(&config, &manifest.cells).map_err(|e| e.context(directory.display()))?;
-    if config.keep == Keep::Rows {
-        trials::verify(directory, manifest.trials_sha256.as_deref())?;
-    }
-    if let Some(sha256) = &manifest.texts_sha256 {
-        texts::verify(directory, sha256)?;
-    }
     Ok(FinishedRun {
         directory: directory.to_owned(),
         manifest,

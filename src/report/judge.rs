@@ -81,6 +81,9 @@ fn judge_cell(counted: &Counted, witness: Option<Witness>) -> Result<Cell> {
         // At distance 0 nothing is claimed per unit of distance.
         mean_units: plan.mean_units,
         recall: count.readings.recall(),
+        guesses: count.evidence.guesses(),
+        chosen_guesses: count.chosen_guesses(),
+        composition: plan.composition,
         metric: plan.diameter.filter(|d| *d > 0.0).map(|diameter| Metric {
             greatest_distance: diameter,
             epsilon_per_distance: bound.epsilon / diameter,

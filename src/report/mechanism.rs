@@ -15,3 +15,10 @@ pub fn name(cell: &Cell) -> String {
     });
     plain(&cell.mechanism).into_owned() + &at.unwrap_or_default()
 }
+
+/// A nominal ε with what one of it is spent on, for tables; `-` without one.
+#[must_use]
+pub fn nominal(epsilon: Option<f64>, unit: Option<Unit>) -> String {
+    let unit = unit.map_or("", Unit::name);
+    epsilon.map_or("-".into(), |e| format!("{e} / {unit}"))
+}

@@ -80,7 +80,7 @@ pub fn merge(
         true => contexts(&shards[0], access)?,
         false => Vec::new(),
     };
-    finish::write(Made {
+    let made = Made {
         directory,
         journal: Some(journal),
         trials: Trials {
@@ -90,7 +90,8 @@ pub fn merge(
             contexts,
         },
         manifest,
-    })
+    };
+    finish::write(made, &access.watch)
 }
 
 /// The next row of a stream, if it belongs to one of `cells`.

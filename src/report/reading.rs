@@ -1,46 +1,60 @@
 //! What attacks that write sources back read of them, as a table and in a sentence.
 
-use teda_core::{Unit, plain};
 use teda_results::Cell;
 
-use crate::report::columns::{lines, table};
+use crate::report::columns::wrap;
+use crate::report::grid::{Grid, Role, comment};
+use crate::report::mechanism::nominal;
 
-/// One line per cell of an attack that writes sources back; nothing if there is none.
-pub fn render(cells: &[Cell]) -> String {
-    let mut table = table([
-        "mechanism",
-        "nominal ε",
-        "k",
-        "λ",
-        "attack",
-        "words read",
-        "in releases",
-        "rare words read",
-        "in releases",
-    ]);
+/// One line per cell of an attack that writes sources back, and what its columns mean; nothing if there is none.
+pub fn render(cells: &[Cell], width: usize) -> String {
+    grid(cells).map_or_else(String::new, |grid| {
+        format!("\n{}{}", grid.render(width), wrap(LEGEND, width))
+    })
+}
+
+/// The same as Markdown.
+pub fn markdown(cells: &[Cell]) -> String {
+    grid(cells).map_or_else(String::new, |grid| format!("\n{}{LEGEND}", grid.markdown()))
+}
+
+/// The same as LaTeX.
+pub fn latex(cells: &[Cell]) -> String {
+    grid(cells).map_or_else(String::new, |grid| {
+        format!("\n{}{}", grid.latex(), comment(LEGEND))
+    })
+}
+
+fn grid(cells: &[Cell]) -> Option<Grid> {
+    let mut grid = Grid::new()
+        .words("mechanism", Role::Group)
+        .words("nominal ε", Role::Key)
+        .numbers("k", Role::Group)
+        .numbers("λ", Role::Group)
+        .words("attack", Role::Key)
+        .numbers("words read", Role::Value)
+        .numbers("in releases", Role::Value)
+        .numbers("rare words read", Role::Value)
+        .numbers("rare in releases", Role::Value);
     let mut any = false;
     for cell in cells {
         let Some(recall) = cell.recall else {
             continue;
         };
         any = true;
-        let unit = cell.epsilon_unit.map_or("", Unit::name);
-        table.add_row([
-            plain(&cell.mechanism).into_owned(),
-            cell.epsilon.map_or("-".into(), |e| format!("{e} / {unit}")),
+        grid.add([
+            cell.mechanism.clone(),
+            nominal(cell.epsilon, cell.epsilon_unit),
             cell.k.to_string(),
             cell.lambda.to_string(),
-            plain(&cell.attack).into_owned(),
+            cell.attack.clone(),
             percent(recall.tokens),
             percent(recall.tokens_of_release),
             percent(recall.rare),
             percent(recall.rare_of_release),
         ]);
     }
-    match any {
-        false => String::new(),
-        true => format!("\n{}{LEGEND}", lines(&table)),
-    }
+    any.then_some(grid)
 }
 
 const LEGEND: &str = "\n\

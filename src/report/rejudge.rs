@@ -197,7 +197,7 @@ impl Request {
             let trials = stored.config.trial_range();
             let amount = trials.end - trials.start;
             let rows = trials::rows(&stored.directory)?;
-            let judged = attacks_on_rows::put(rows, &puts, &choices, amount, sink)?;
+            let judged = attacks_on_rows::put(rows, &puts, &choices, amount, sink, &access.watch)?;
             for ((place, _), judged) in new.into_iter().zip(judged) {
                 counted[place] = Some(Counted {
                     plan: CellPlan {
@@ -354,7 +354,7 @@ fn contexts_of(stored: &FinishedRun, config: &Config, access: &Access) -> Result
         .into_iter()
         .map(|texts| {
             Ok(Context {
-                vectors: embed(&texts, &*models.encoder)?,
+                vectors: embed(&texts, &models.corpus_encoder())?,
                 texts,
                 encoder: models.encoder.clone(),
                 tokens: models.tokens.clone(),

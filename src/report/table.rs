@@ -1,45 +1,80 @@
-//! The result table on the terminal.
+//! The result table: on the terminal, as Markdown and as LaTeX, with what its columns and verdicts mean.
 
-use teda_core::{Unit, estimator, plain, plain_lines};
+use teda_core::{Verdict, estimator, plain_lines};
 use teda_results::Cell;
 
 use crate::audit::variety;
-use crate::report::columns::{lines, table};
+use crate::report::columns::wrap;
 use crate::report::explanation;
-use crate::report::mechanism::name;
+use crate::report::grid::{Grid, Role, comment, escaped};
+use crate::report::mechanism::{name, nominal};
+use crate::report::order::{by_group, worst_of_each};
 use crate::report::reading;
 
-/// One line per cell, and what the columns mean. The same cells give the same bytes.
+/// The table in lines of at most `width` columns, and what it says. The same cells give the same bytes.
 #[must_use]
-pub fn render(cells: &[Cell]) -> String {
-    let mut table = table([
-        "data set",
-        "mechanism",
-        "nominal ε",
-        "k",
-        "λ",
-        "attack",
-        "estimator",
-        "hits / trials",
-        "mech. failed",
-        "attack failed",
-        "rate",
-        "empirical ε ≥",
-        "ceiling",
-        "claim",
-        "verdict",
-    ]);
-    for cell in cells {
-        let unit = cell.epsilon_unit.map_or("", Unit::name);
-        table.add_row([
-            plain(&cell.dataset).into_owned(),
-            plain(&cell.mechanism).into_owned(),
-            cell.epsilon.map_or("-".into(), |e| format!("{e} / {unit}")),
+pub fn render(cells: &[Cell], width: usize) -> String {
+    grid(cells).render(width) + &reading::render(cells, width) + &wrap(&said(cells), width)
+}
+
+/// The same as Markdown.
+#[must_use]
+pub fn markdown(cells: &[Cell]) -> String {
+    let said = escaped(&said(cells)).replace('\n', "\n\n");
+    grid(cells).markdown()
+        + &reading::markdown(cells)
+        + "\n"
+        + said.replace("\n\n\n", "\n\n").trim_start()
+}
+
+/// The same as LaTeX: tables, and the rest as comments.
+#[must_use]
+pub fn latex(cells: &[Cell]) -> String {
+    grid(cells).latex() + &reading::latex(cells) + &comment(&said(cells))
+}
+
+/// What stands below the table.
+fn said(cells: &[Cell]) -> String {
+    plain_lines(&(other_failures(cells) + &legend(cells) + &sentences(cells))).into_owned()
+}
+
+/// One row per cell, the worst groups first.
+fn grid(cells: &[Cell]) -> Grid {
+    let mut grid = Grid::new()
+        .words("data set", Role::Group)
+        .words("mechanism", Role::Group)
+        .words("nominal ε", Role::Key)
+        .numbers("k", Role::Group)
+        .numbers("λ", Role::Group)
+        .words("attack", Role::Key)
+        .words("estimator", Role::Detail(0))
+        .numbers("hits", Role::Detail(1))
+        .numbers("trials", Role::Detail(4))
+        .numbers("guessed", Role::Detail(2))
+        .numbers("mech. failed", Role::Value)
+        .numbers("attack failed", Role::Value)
+        .numbers("rate", Role::Value)
+        .numbers("empirical ε ≥", Role::Value)
+        .numbers("ceiling", Role::Detail(3))
+        .numbers("claim", Role::Value)
+        .words("verdict", Role::Value);
+    for cell in by_group(cells) {
+        grid.add([
+            cell.dataset.clone(),
+            cell.mechanism.clone(),
+            nominal(cell.epsilon, cell.epsilon_unit),
             cell.k.to_string(),
             cell.lambda.to_string(),
-            plain(&cell.attack).into_owned(),
-            plain(&cell.estimator).into_owned(),
-            format!("{} / {}", cell.hits, cell.trials),
+            cell.attack.clone(),
+            cell.estimator.clone(),
+            cell.hits.to_string(),
+            cell.trials.to_string(),
+            cell.guesses.map_or("-".into(), |guesses| {
+                format!(
+                    "{:.0} %",
+                    100.0 * guesses.guessed as f64 / guesses.trials as f64
+                )
+            }),
             cell.failed_mechanism.to_string(),
             cell.failed_attack.to_string(),
             format!("{:.4}", cell.success_rate),
@@ -54,8 +89,8 @@ pub fn render(cells: &[Cell]) -> String {
             cell.verdict.to_string(),
         ]);
     }
-    let said = other_failures(cells) + &legend(cells) + &sentences(cells);
-    lines(&table) + &reading::render(cells) + &plain_lines(&said)
+    let grid = grid.without(&["mech. failed", "attack failed"], "0");
+    grid.without(&["guessed"], "-")
 }
 
 /// A claim, without the digits that only the rounding of a product made: 19 times 0.1 is 1.9.
@@ -97,10 +132,10 @@ fn other_failures(cells: &[Cell]) -> String {
     }
 }
 
-/// What the verdicts mean: for each mechanism and verdict, the cell that shows most, with what its attack learned.
+/// What the verdicts mean: of each mechanism the worst cell, with what its attack learned.
 fn sentences(cells: &[Cell]) -> String {
     let mut text = "\n".to_owned();
-    for cell in &explanation::telling(cells) {
+    for cell in &worst_of_each(cells) {
         text += &format!("{}\n", explanation::with_verdict(cell));
         text.extend(explanation::signs(cell, SIGNS).map(|signs| format!("  {signs}\n")));
         let warning = cell.candidates.as_ref().and_then(variety::warning);
@@ -161,6 +196,12 @@ fn legend(cells: &[Cell]) -> String {
     }
     if cells.iter().any(|cell| cell.trained > 0) {
         text += "trials: those counted; the ones that an attack learned from are not.\n";
+    }
+    if cells
+        .iter()
+        .any(|cell| cell.verdict == Verdict::Inconclusive)
+    {
+        text += "inconclusive: most answers of the attack are missing, so that nothing follows from what it did not find.\n";
     }
     if cells.iter().any(|cell| cell.choices > 1) {
         text += "Each bound holds by itself. The sentences below name the greatest of a mechanism's cells and pay for that choice: alpha over their number.\n";

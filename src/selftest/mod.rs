@@ -108,23 +108,29 @@ impl Check {
     }
 }
 
-/// All checks.
+/// All checks; `watch` hears how many parts of them are done, and how many there are.
 ///
 /// # Errors
 /// If a mechanism cannot be built or fails.
-pub fn run(size: Size) -> Result<Vec<Check>> {
+pub fn run(size: Size, watch: &(dyn Fn(u64, u64) + Sync)) -> Result<Vec<Check>> {
     let root = Seed::root(2026).named("selftest");
     let mut checks = Vec::new();
-    for subject in [
+    let subjects = [
         Subject::new("constant", 2, 0.0, 0.0, 0.0)?,
         Subject::new("krr", 2, 1.0, 0.0, 1.0)?,
         Subject::new("krr", 4, 1.0, 0.0, 1.0)?,
         Subject::new("laplace", 2, 1.0, 0.0, 1.0)?,
         Subject::new("gaussian", 2, 1.0, 0.05, 1.0)?,
-    ] {
+    ];
+    // The planted bugs are one more.
+    let total = subjects.len() as u64 + 1;
+    for (done, subject) in (0..).zip(subjects) {
+        watch(done, total);
         checks.extend(coverage(&subject, size, root.named(&subject.name))?);
     }
+    watch(total - 1, total);
     checks.extend(bugs::planted(size, root.named("bugs"))?);
+    watch(total, total);
     Ok(checks)
 }
 
@@ -213,7 +219,7 @@ mod tests {
             audits: 200,
             trials: 120,
         };
-        for check in run(size).unwrap() {
+        for check in run(size, &|_, _| ()).unwrap() {
             assert_ne!(
                 check.outcome,
                 Outcome::Failed,

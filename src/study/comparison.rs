@@ -109,7 +109,7 @@ impl Comparison<'_> {
                 let right_place = differing(self.left, right);
                 let right = format!("{} ({right_place})", number(right));
                 match kind {
-                    Kind::Greater { .. } => format!("{left} above {right}"),
+                    Kind::Greater { margin } => format!("{left} above {right} by {margin}"),
                     Kind::Within { margin } => format!("{left} within {margin} of {right}"),
                     Kind::NotBelow { margin } => format!("{left} not below {right} by {margin}"),
                     _ => format!("{left} beside {right}, in the same order elsewhere"),

@@ -147,7 +147,10 @@ impl Figure {
         });
         let mut words: Vec<String> = words.filter(|word| !word.is_empty()).collect();
         if words.is_empty() {
-            words.push(point.text(Coordinate::Method).to_owned());
+            words.push(match self.x {
+                Coordinate::Method => "measured".to_owned(),
+                _ => point.text(Coordinate::Method).to_owned(),
+            });
         }
         let rivals = |other: &&Point| {
             let mut at = LABELS.into_iter().chain([Coordinate::Epsilon]);

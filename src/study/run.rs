@@ -20,6 +20,7 @@ use crate::audit::resume::{Standing, resume, standing};
 use crate::audit::run::{Control, Ended, Prepared};
 use crate::models::Access;
 use crate::report::agreement::{self, agreements};
+use crate::report::columns::WIDTH;
 use crate::report::{complete, finished_run, utilities};
 use crate::task::{self, Task};
 
@@ -224,7 +225,10 @@ impl Part {
         access: &Access,
     ) -> Result<Given> {
         let text = match compared {
-            true => agreement::render(&agreements(&finished_run::open(directory)?, access.limits)?),
+            true => agreement::render(
+                &agreements(&finished_run::open(directory)?, access.limits)?,
+                WIDTH,
+            ),
             false => String::new(),
         };
         let points = point::of_audit(&self.name, self.method.as_deref(), cells, measured)?;

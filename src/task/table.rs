@@ -1,10 +1,12 @@
 //! The results as a table for people, with what its lines mean.
 
-use teda_core::{Unit, plain, plain_lines};
+use teda_core::plain_lines;
 
 use super::document::{Document, Line, Mode};
 use super::score::Spread;
-use crate::report::columns::{lines, table};
+use crate::report::columns::wrap;
+use crate::report::grid::{Grid, Role, comment, escaped};
+use crate::report::mechanism::nominal;
 
 impl Mode {
     /// What it is called in the table.
@@ -44,31 +46,46 @@ impl Mode {
     ];
 }
 
-/// One line for every mechanism, ε and mode, and what they mean. The same document gives the same bytes.
+/// One line for every mechanism, ε and mode, and what they mean, in lines of at most `width` columns. The same document gives
+/// the same bytes.
 #[must_use]
-pub fn render(document: &Document) -> String {
-    let mut table = table([
-        "mechanism",
-        "nominal ε",
-        "mode",
-        "accuracy",
-        "macro F1",
-        "no release",
-    ]);
+pub fn render(document: &Document, width: usize) -> String {
+    grid(document).render(width) + &wrap(&plain_lines(&legend(document)), width)
+}
+
+/// The same as Markdown.
+#[must_use]
+pub fn markdown(document: &Document) -> String {
+    let legend = plain_lines(&legend(document)).into_owned();
+    let legend: Vec<String> = legend.lines().map(escaped).collect();
+    grid(document).markdown() + &legend.join("  \n") + "\n"
+}
+
+/// The same as LaTeX: a table, and the rest as comments.
+#[must_use]
+pub fn latex(document: &Document) -> String {
+    grid(document).latex() + &comment(&plain_lines(&legend(document)))
+}
+
+fn grid(document: &Document) -> Grid {
+    let mut grid = Grid::new()
+        .words("mechanism", Role::Key)
+        .words("nominal ε", Role::Key)
+        .words("mode", Role::Key)
+        .numbers("accuracy", Role::Value)
+        .numbers("macro F1", Role::Value)
+        .numbers("no release", Role::Value);
     for line in &document.results {
-        let unit = line.epsilon_unit.map_or("", Unit::name);
-        table.add_row([
-            line.mechanism
-                .as_deref()
-                .map_or("-".into(), |name| plain(name).into_owned()),
-            line.epsilon.map_or("-".into(), |e| format!("{e} / {unit}")),
+        grid.add([
+            line.mechanism.clone().unwrap_or("-".into()),
+            nominal(line.epsilon, line.epsilon_unit),
             line.mode.title().to_owned(),
             number(&line.accuracy),
             number(&line.macro_f1),
             missing(line),
         ]);
     }
-    lines(&table) + &plain_lines(&legend(document))
+    grid
 }
 
 fn number(spread: &Spread) -> String {

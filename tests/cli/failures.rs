@@ -104,10 +104,12 @@ fn an_attack_without_answers_is_inconclusive_and_fails_a_check() {
     let warning = "warning: identity, llm attack: 30 of 30 trials (100 %) have no scores: the llm attack failed";
     assert_eq!(warned.matches("warning: ").count(), 1, "{warned}");
     assert!(warned.contains(warning), "{warned}");
+    // One sentence a mechanism, and it is that of the leak; what the other attack's verdict means stands above it.
     assert!(
-        table.contains("inconclusive: most answers of the llm attack on identity are missing"),
+        table.contains("inconclusive: most answers of the attack are missing"),
         "{table}"
     );
+    assert!(table.contains("by the embedding attack"), "{table}");
     let report = sandbox.run(&["report", "run"]);
     assert_eq!(text(&report.stdout), table);
     assert!(text(&report.stderr).contains(warning));
@@ -127,7 +129,7 @@ fn an_attack_without_answers_is_inconclusive_and_fails_a_check() {
     let (status, said) = check("");
     assert_eq!(status, Some(3), "{said}");
     assert!(
-        said.contains("FAILED: inconclusive: most answers"),
+        said.contains("FAILED: judged, identity") && said.contains("inconclusive: most answers"),
         "{said}"
     );
     let (status, said) = check("expect = \"inconclusive\"\n");
@@ -144,7 +146,11 @@ fn failures_of_the_mechanism_are_warned_of_in_their_own_column() {
         "{warned}"
     );
     let table = text(&output.stdout);
-    assert!(table.contains("mech. failed  attack failed  "), "{table}");
+    let columns = |name: &str| table.lines().any(|line| line.contains(name));
+    assert!(
+        columns("mech. failed") && !columns("attack failed"),
+        "{table}"
+    );
 }
 
 #[test]

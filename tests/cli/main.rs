@@ -1,9 +1,12 @@
 //! End-to-end tests of the binary, as a user runs it.
 
 mod check;
+mod config_file;
 mod controls;
+mod diff;
 mod dp_gtr;
 mod estimators;
+mod examples;
 mod failures;
 mod goldens;
 mod hostile;
@@ -12,6 +15,7 @@ mod interrupts;
 mod judges;
 mod laws;
 mod leaks;
+mod manual;
 mod models;
 mod old_runs;
 mod outside;
@@ -19,7 +23,10 @@ mod pages;
 mod recorded;
 mod rows;
 mod sandbox;
+mod show;
+mod slurm;
 mod studies;
+mod tables;
 mod tasks;
 mod then;
 mod utilities;

@@ -10,7 +10,7 @@ use crate::sandbox::{Sandbox, text};
 
 /// A copy of an old run: report and resume write into it. Its version is this one's, as a run goes on with the version
 /// that began it alone.
-fn copied(sandbox: &Sandbox, name: &str) -> String {
+pub fn copied(sandbox: &Sandbox, name: &str) -> String {
     let old = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/old-runs")
         .join(name);

@@ -210,7 +210,8 @@ fn by_default_both_kinds_judge_and_one_that_cannot_is_left_out_with_a_note() {
         let mut arguments = [&RUN[..], &["auto"]].concat();
         arguments[10] = trials;
         arguments.retain(|argument| *argument != "--quiet");
-        s.run(&arguments)
+        let mut command = s.command(&arguments);
+        command.env("COLUMNS", "160").output().unwrap()
     };
     let whole = text(&run("800").stdout);
     for (attack, estimator) in [

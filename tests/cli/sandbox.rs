@@ -35,6 +35,8 @@ impl Sandbox {
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_teda"));
         command.args(arguments).current_dir(self.directory.path());
+        // The width of whoever runs the tests.
+        command.env_remove("COLUMNS");
         let given = |flags: [&str; 3]| arguments.iter().any(|argument| flags.contains(argument));
         if arguments.first() == Some(&"audit") && !given(["--attack", "--resume", "--help"]) {
             command.args(["--attack", "embedding"]);

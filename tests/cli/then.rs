@@ -115,7 +115,7 @@ fn check_files_name_it_and_wrong_ones_are_refused() {
         s.file("check.toml", format!("{lines}then = \"{then}\"\n"))
     };
     let shown = s.stdout(&["check", &file("builtin")]);
-    assert!(shown.contains("krr then builtin"), "{shown}");
+    assert!(shown.contains("mechanism krr then builtin"), "{shown}");
     let refused = |arguments: &[&str], said: &str| {
         let output = s.run(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");

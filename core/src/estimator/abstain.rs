@@ -25,6 +25,7 @@
 //! Failed, if a margin is NaN.
 
 use super::evidence::{Design, Evidence, Observed};
+pub use super::guesses::Guesses;
 use super::{Assurance, Bound, Estimator, Level, Needs, check_guess, positive_ln_ratio, teda};
 use crate::stats::{binomial, normal};
 use crate::{Error, Result};
@@ -110,6 +111,10 @@ impl Evidence for Abstaining {
         Ok(())
     }
 
+    fn guesses(&self) -> Option<Guesses> {
+        Some(self.guesses)
+    }
+
     fn bound(&self) -> Bound {
         let trials = self.guesses.trials;
         Bound {
@@ -120,27 +125,6 @@ impl Evidence for Abstaining {
                 trials,
             }),
         }
-    }
-}
-
-/// Results of an attack that may abstain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Guesses {
-    /// Trials in which it guessed.
-    pub guessed: u64,
-    /// Trials in which it guessed right.
-    pub right: u64,
-    /// All trials, guessed or not.
-    pub trials: u64,
-}
-
-impl Guesses {
-    /// Counts one trial: whether its margin made the attack guess, and whether the guess was right.
-    pub fn record(&mut self, threshold: f64, margin: f64, right: bool) {
-        let guessed = margin >= threshold;
-        self.trials += 1;
-        self.guessed += u64::from(guessed);
-        self.right += u64::from(guessed && right);
     }
 }
 

@@ -5,6 +5,7 @@
 //! depends on them alone, whether they are made, resumed, merged or read again. Memory does not grow with the number
 //! of trials, except where an estimator's documentation says otherwise.
 
+use super::guesses::Guesses;
 use super::{Bound, Level};
 use crate::{Cause, ConfusionMatrix, Error, Result};
 
@@ -80,6 +81,11 @@ pub trait Evidence: Send {
 
     /// What they show.
     fn bound(&self) -> Bound;
+
+    /// In which of the trials counted the attack guessed, if the estimator lets it abstain.
+    fn guesses(&self) -> Option<Guesses> {
+        None
+    }
 
     /// The candidate texts, by index, that show the bound, if particular texts do.
     fn witness(&self) -> Option<Vec<u32>> {

@@ -10,6 +10,7 @@ pub mod certificate;
 pub mod error_counts;
 mod evidence;
 pub mod gdp;
+mod guesses;
 pub mod joint_beta;
 mod likelihoods;
 pub mod rao_blackwell;

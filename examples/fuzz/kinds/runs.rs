@@ -8,8 +8,11 @@ use teda::audit::progress::{Progress, Silent};
 use teda::audit::resume::resume;
 use teda::audit::run::{Control, Ended};
 use teda::models::Access;
-use teda::report::finish;
+use teda::report::browse::Trials;
+use teda::report::browse::texts::Texts;
+use teda::report::{finish, finished_run};
 use teda::{Audit, Report};
+use teda_datasets::Limits;
 
 use super::{Kind, folder};
 
@@ -28,6 +31,7 @@ pub const COMPLETE: Kind = Kind {
     corpus: || corpus(complete(), &COMPLETE_FILES),
     run: |bytes| {
         let run = damaged(complete(), &COMPLETE_FILES, bytes);
+        looked_at(&run);
         Report::open(&run).is_ok()
     },
 };
@@ -45,6 +49,7 @@ pub const INTERRUPTED: Kind = Kind {
     corpus: || corpus(interrupted(), &INTERRUPTED_FILES),
     run: |bytes| {
         let run = damaged(interrupted(), &INTERRUPTED_FILES, bytes);
+        looked_at(&run);
         resumed(&run).is_ok()
     },
 };
@@ -71,6 +76,23 @@ fn damaged(run: &Path, files: &[&str], bytes: &[u8]) -> PathBuf {
         std::fs::write(copy.join(name), content).expect("it is written");
     }
     copy
+}
+
+/// Reads a run's trials with their texts, as `teda show` does, as far as that goes.
+fn looked_at(run: &Path) {
+    let Ok(run) = finished_run::look(run) else {
+        return;
+    };
+    let texts = Texts::of(&run, Limits::default());
+    let wanted = vec![true; run.manifest.cells.len()];
+    let Ok(trials) = Trials::open(&run, wanted) else {
+        return;
+    };
+    for trial in trials.map_while(Result::ok) {
+        for number in &trial.candidates {
+            std::hint::black_box(texts.text(&run, trial.cell, *number));
+        }
+    }
 }
 
 fn audit() -> Audit {
@@ -117,7 +139,7 @@ fn resumed(run: &Path) -> teda::Result<()> {
         progress: &Silent,
     };
     match resume(run, &Access::default(), &control)? {
-        Ended::Made(made) => finish::write(*made).map(|_| ()),
+        Ended::Made(made) => finish::write(*made, &Access::default().watch).map(|_| ()),
         Ended::Interrupted(..) => Ok(()),
     }
 }

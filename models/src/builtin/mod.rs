@@ -39,27 +39,45 @@ impl File {
     }
 }
 
-/// A shipped file by its path below `builtin/`.
-macro_rules! shipped {
-    ($path:literal) => {
-        File {
-            name: concat!("builtin/", $path),
-            content: include_bytes!(concat!("../../builtin/", $path)),
-        }
-    };
+impl File {
+    const fn new(name: &'static str, content: &'static [u8]) -> Self {
+        Self { name, content }
+    }
 }
 
-static ENCODER_WEIGHTS: File = shipped!("encoder/model.safetensors");
-static ENCODER_TOKENIZER: File = shipped!("encoder/tokenizer.json");
-static INFILL_WEIGHTS: File = shipped!("infill/model.safetensors");
-static INFILL_CONFIG: File = shipped!("infill/config.json");
-static INFILL_TOKENIZER: File = shipped!("infill/tokenizer.json");
-static REWRITER_WEIGHTS: File = shipped!("rewriter/model.safetensors");
-static REWRITER_CONFIG: File = shipped!("rewriter/config.json");
+static ENCODER_WEIGHTS: File = File::new(
+    "builtin/encoder/model.safetensors",
+    teda_model_encoder::WEIGHTS,
+);
+static ENCODER_TOKENIZER: File = File::new(
+    "builtin/encoder/tokenizer.json",
+    teda_model_encoder::TOKENIZER,
+);
+static INFILL_WEIGHTS: File = File::new(
+    "builtin/infill/model.safetensors",
+    teda_model_infill::WEIGHTS,
+);
+static INFILL_CONFIG: File = File::new("builtin/infill/config.json", teda_model_infill::CONFIG);
+static INFILL_TOKENIZER: File = File::new(
+    "builtin/infill/tokenizer.json",
+    teda_model_infill::TOKENIZER,
+);
+static REWRITER_WEIGHTS: File = File::new(
+    "builtin/rewriter/model.safetensors",
+    teda_model_rewriter::WEIGHTS,
+);
+static REWRITER_CONFIG: File =
+    File::new("builtin/rewriter/config.json", teda_model_rewriter::CONFIG);
 /// The rewriter reads and writes the infilling model's tokens.
 static REWRITER_TOKENIZER: &File = &INFILL_TOKENIZER;
-static AUTOENCODER_WEIGHTS: File = shipped!("autoencoder/model.safetensors");
-static AUTOENCODER_CONFIG: File = shipped!("autoencoder/config.json");
+static AUTOENCODER_WEIGHTS: File = File::new(
+    "builtin/autoencoder/model.safetensors",
+    teda_model_autoencoder::WEIGHTS,
+);
+static AUTOENCODER_CONFIG: File = File::new(
+    "builtin/autoencoder/config.json",
+    teda_model_autoencoder::CONFIG,
+);
 /// So does the autoencoder.
 static AUTOENCODER_TOKENIZER: &File = &INFILL_TOKENIZER;
 

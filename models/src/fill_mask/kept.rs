@@ -5,7 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use teda_core::{Result, State};
 
-use super::disk::Disk;
+use crate::disk::Disk;
+
 use super::row::{GapRow, Key};
 
 /// Bytes that an entry takes beside its numbers.

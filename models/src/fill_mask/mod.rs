@@ -19,7 +19,6 @@
 //! tokens that are left are used. A text that itself contains `<mask>` has its gap where the gap is, not at its first
 //! mask.
 
-mod disk;
 mod kept;
 mod row;
 
@@ -30,10 +29,10 @@ use rayon::prelude::*;
 use teda_core::{Error, Gap, Keep, MaskedLanguageModel, Result, State};
 use tokenizers::Tokenizer;
 
-use self::disk::Disk;
 use self::kept::States;
 use self::row::{GapRow, Special};
 use crate::checkpoint::{Checkpoint, decode_all};
+use crate::disk::Disk;
 use crate::masked::{MaskedLm, Row};
 
 /// Tokens per call of the model: its activations stay in the second-level cache.

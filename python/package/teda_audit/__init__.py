@@ -14,6 +14,8 @@ more.
 
 from __future__ import annotations
 
+from importlib.metadata import version as _version
+
 from ._audit import audit, merge, resume
 from ._claim import Claim
 from ._errors import Error, FailedError, UsageError, ViolationError
@@ -22,6 +24,7 @@ from ._native import attacks, datasets, estimators, mechanisms, texts, utilities
 from ._result import Cell, Result
 
 load = Result.load
+__version__ = _version("teda-audit")
 
 __all__ = [
     "Cell",
@@ -32,6 +35,7 @@ __all__ = [
     "Result",
     "UsageError",
     "ViolationError",
+    "__version__",
     "attacks",
     "audit",
     "datasets",

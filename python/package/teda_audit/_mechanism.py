@@ -41,14 +41,18 @@ class Parts:
 
 def is_factory(mechanism: Any) -> bool:
     """Whether it makes a mechanism at an ε: a callable whose one required argument is named ``epsilon``."""
+    return required(mechanism) == ["epsilon"]
+
+
+def required(mechanism: Any) -> Optional[list[str]]:
+    """The arguments that it must be called with; None if it is no callable that could make a mechanism."""
     if not callable(mechanism) or hasattr(mechanism, "rewrite") and not inspect.isclass(mechanism):
-        return False
+        return None
     try:
         parameters = inspect.signature(mechanism).parameters.values()
     except (TypeError, ValueError):
-        return False
-    required = [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-    return [p.name for p in required] == ["epsilon"]
+        return None
+    return [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
 
 
 def name_of(mechanism: Any) -> str:

@@ -147,7 +147,13 @@ impl Stages {
                         .named(&corpus.dataset.sha256)
                         .named("one-token")
                         .named(&format!("k={k},lambda={lambda}"));
-                    corpora.push(one_token.corpus(corpus, *k, *lambda, seed, &*models.encoder)?);
+                    corpora.push(one_token.corpus(
+                        corpus,
+                        *k,
+                        *lambda,
+                        seed,
+                        &models.corpus_encoder(),
+                    )?);
                 }
             }
         }
@@ -260,6 +266,8 @@ impl<'a> Build<'a> {
         let diameter = *self.diameter.get_or_init(|| self.diameter(&*mechanism, k));
         let lengths = units.map(|units| units.range);
         let claim = between(self.config, &*mechanism, lengths, diameter);
+        let guarantee = mechanism.guarantee();
+        let composition = guarantee.and_then(|claim| claim.composition(neighbours, lengths));
         // The path names what is drawn and nothing else of the grid, so that a cell's numbers do not change when
         // another cell is added. It does not name what comes after the mechanism: what that rewrites is what the
         // mechanism releases without it.
@@ -270,7 +278,7 @@ impl<'a> Build<'a> {
             .collect();
         let seed = Seed::root(self.config.seed)
             .named(&self.corpus.dataset.sha256)
-            .named(&self.source.name())
+            .named(&self.source.seed_name())
             .named(&values.join(","))
             .named(&epsilon.map_or(String::new(), |e| e.to_string()))
             .named(neighbours.name())
@@ -304,6 +312,7 @@ impl<'a> Build<'a> {
                 latent,
                 white_box: latent,
                 claim,
+                composition,
                 diameter: diameter.filter(|_| claim.is_some()),
                 mean_units: mean_units.filter(|_| unit != Some(Unit::Text)),
                 delta: self.config.delta.unwrap_or(self.source.delta(claim)),

@@ -25,7 +25,7 @@ const SHOWN: usize = 12;
 pub fn plan(config: &Config, path: &Path, models: &Models) -> Result<Plan> {
     let file = File::read(path, models.limits())?;
     let rows: Arc<[RecordedRelease]> = file.rows.into();
-    let corpus = Corpus::new(file.dataset, &*models.encoder)?;
+    let corpus = Corpus::new(file.dataset, &models.corpus_encoder())?;
     let source = &config.mechanisms[0];
     let mut series = Vec::new();
     let mut notes = Vec::new();
@@ -75,6 +75,7 @@ pub fn plan(config: &Config, path: &Path, models: &Models) -> Result<Plan> {
                 unit: source.unit(epsilon.is_some()),
                 claim: between(config, &*mechanism, None, None),
                 diameter: None,
+                composition: None,
                 mean_units: None,
                 mechanism,
                 epsilon,

@@ -9,8 +9,8 @@ use teda_core::Result;
 use teda_results::{Cell, CellPlan};
 
 use super::compare::{Comparison, Recorded};
-use super::key::Key;
 use super::limits::Limits;
+use crate::cli::key::Key;
 use teda::audit::config::Config;
 use teda::audit::run::{Control, Ended, Prepared};
 use teda::models::Access;

@@ -3,29 +3,23 @@
 use std::path::Path;
 
 use serde::Serialize;
-use teda_core::stats::two_sample::{self, Sample};
-use teda_core::{Error, Result};
-use teda_results::{Cell, Document, Manifest};
-
-use super::key::Key;
-use crate::cli::fields::Fields;
 use teda::audit::config::Config;
 use teda::audit::stopping::Until;
-use teda::report::finish::RESULT;
+use teda_core::{Error, Result};
+use teda_results::Cell;
+
+use crate::cli::compare::{self, Stored, TOLERANCE, shown};
+use crate::cli::fields::Fields;
+use crate::cli::key::Key;
 
 /// The key of an audit's reference run …
 pub const REFERENCE: &str = "reference";
 /// … and its former name.
 pub const FORMERLY: &str = "recorded";
 
-/// Probability of a false alarm for an audit without a `tolerance`.
-const TOLERANCE: f64 = 0.01;
-
 /// The cells of a recorded run.
 pub struct Recorded {
-    /// The file, as named by the user.
-    source: String,
-    cells: Vec<Cell>,
+    run: Stored,
     /// Probability of a false alarm, over all cells that are compared.
     tolerance: f64,
 }
@@ -65,14 +59,7 @@ impl Recorded {
             ));
         }
         let tolerance = fields.number("tolerance")?.unwrap_or(TOLERANCE);
-        if !(tolerance > 0.0 && tolerance < 1.0) {
-            return Err(fields.at(
-                "tolerance",
-                Error::usage(format!(
-                    "tolerance = {tolerance}: a probability of false alarm lies strictly between 0 and 1"
-                )),
-            ));
-        }
+        let tolerance = compare::tolerance(tolerance).map_err(|e| fields.at("tolerance", e))?;
         if config.until != Until::Trials {
             return Err(fields.at(
                 "until",
@@ -82,33 +69,9 @@ impl Recorded {
                 )),
             ));
         }
-        let recorded = Self::read(Path::new(path), tolerance);
-        recorded.map(Some).map_err(|e| fields.at(key, e))
-    }
-
-    /// Reads a run directory, or a single result file.
-    fn read(path: &Path, tolerance: f64) -> Result<Self> {
-        let file = if path.is_dir() {
-            refuse_stopped(path)?;
-            path.join(RESULT)
-        } else {
-            path.to_owned()
-        };
-        let source = path.display().to_string();
-        let cells = Document::read(&file)?.cells;
-        if let Some(cell) = cells.iter().find(|cell| cell.hits > cell.trials) {
-            return Err(Error::usage(format!(
-                "{source}: {} hits in {} trials of {}: these are not counts of an audit",
-                cell.hits,
-                cell.trials,
-                Key::from(cell)
-            )));
-        }
-        Ok(Self {
-            source,
-            cells,
-            tolerance,
-        })
+        let run = Stored::read(Path::new(path)).and_then(|run| run.refuse_stopped().map(|()| run));
+        let run = run.map_err(|e| fields.at(key, e))?;
+        Ok(Some(Self { run, tolerance }))
     }
 
     /// The recorded cell with this key.
@@ -116,18 +79,12 @@ impl Recorded {
     /// # Errors
     /// Usage, unless there is exactly one.
     pub fn cell(&self, key: &Key<'_>) -> Result<&Cell> {
-        let mut found = self.cells.iter().filter(|cell| Key::from(*cell) == *key);
-        match (found.next(), found.next()) {
-            (Some(cell), None) => Ok(cell),
-            (None, _) => Err(Error::usage(format!(
+        self.run.cell(key)?.ok_or_else(|| {
+            Error::usage(format!(
                 "{}: no recorded cell {key}: record this audit anew, or leave the cell out of it",
-                self.source
-            ))),
-            (Some(_), Some(_)) => Err(Error::usage(format!(
-                "{}: more than one recorded cell {key}: name a single run",
-                self.source
-            ))),
-        }
+                self.run.source
+            ))
+        })
     }
 
     /// `cell` together with its record, as one of `compared` cells.
@@ -137,29 +94,14 @@ impl Recorded {
     pub fn compare(&self, cell: &Cell, compared: usize) -> Result<Comparison> {
         let then = self.cell(&Key::from(cell))?;
         Ok(Comparison {
-            source: self.source.clone(),
+            source: self.run.source.clone(),
             trials: then.trials,
             hits: then.hits,
             success_rate: then.success_rate,
-            p_value: two_sample::fisher(
-                Sample::new(then.hits, then.trials),
-                Sample::new(cell.hits, cell.trials),
-            ),
+            p_value: compare::p_value(then, cell),
             level: self.tolerance / compared as f64,
         })
     }
-}
-
-/// Refuses a run whose cells stopped once they were decided: their numbers of trials depend on hits.
-fn refuse_stopped(directory: &Path) -> Result<()> {
-    let until = Config::of_run(&Manifest::load(directory)?, directory)?.until;
-    if until == Until::Trials {
-        return Ok(());
-    }
-    Err(Error::usage(format!(
-        "{}: recorded with --until {until}: success counts are compared after fixed numbers of trials alone",
-        directory.display()
-    )))
 }
 
 impl Comparison {
@@ -175,17 +117,5 @@ impl Comparison {
                 shown(self.level)
             )
         })
-    }
-}
-
-/// A probability to the digits that matter; a very small one as a bound.
-#[must_use]
-pub fn shown(probability: f64) -> String {
-    if probability == 0.0 {
-        "1e-300".to_owned()
-    } else if probability < 1e-3 {
-        format!("{probability:.1e}")
-    } else {
-        format!("{probability:.4}")
     }
 }

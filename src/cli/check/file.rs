@@ -32,13 +32,7 @@ pub fn read(path: &Path, limits: Limits) -> Result<Vec<Audit>> {
     let name = plain(&path.display().to_string()).into_owned();
     let text = audit_fields::text_of(path, &name, limits.text)?;
     let source = Source { name, text: &text };
-    let table = DeTable::parse(&text).map_err(|e| {
-        let start = e.span().map_or(0, |span| span.start);
-        source.at(
-            start,
-            Error::usage(format!("invalid TOML: {}", e.message())),
-        )
-    })?;
+    let table = source.table()?;
     let (mut defaults, mut tables) = (None, None);
     for (key, value) in table.get_ref() {
         match &**key.get_ref() {

@@ -8,7 +8,7 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 use teda_core::{Error, Result};
 
 use super::audit::{Checked, CheckedCell};
-use super::key::Key;
+use crate::cli::key::Key;
 
 /// Writes the report to `path`.
 ///

@@ -4,7 +4,6 @@ mod audit;
 mod compare;
 mod file;
 mod junit;
-mod key;
 mod limits;
 mod report;
 

@@ -6,9 +6,11 @@ use serde::Serialize;
 use teda_core::{Error, Result};
 
 use super::audit::{Checked, CheckedCell, Planned, Stake};
-use super::compare::shown;
-use super::key::Key;
-use teda::report::columns::{lines, table};
+use crate::cli::compare::shown;
+use crate::cli::key::Key;
+use crate::cli::output::{fitted, prose, width};
+use teda::report::columns::table;
+use teda::report::grid::{Grid, Role};
 
 const SCHEMA: &str = "teda.check/1";
 
@@ -42,27 +44,42 @@ pub fn document(file: &Path, stake: Stake, audits: &[Checked]) -> Result<String>
         .map_err(|e| Error::failed(format!("check document: {e}")))
 }
 
-/// One line per cell, how many fail, and how often that happens by chance.
+/// One line per cell, why cells fail, how many do, and how often that happens by chance.
 #[must_use]
 pub fn render(stake: Stake, audits: &[Checked]) -> String {
-    let mut found = table([
-        "audit",
-        "cell",
-        "empirical ε ≥",
-        "limit",
-        "success rate",
-        "p",
-        "outcome",
-    ]);
+    let mut found = Grid::new()
+        .words("audit", Role::Group)
+        .words("data set", Role::Group)
+        .words("mechanism", Role::Group)
+        .numbers("ε", Role::Key)
+        .numbers("k", Role::Group)
+        .numbers("λ", Role::Group)
+        .words("attack", Role::Key)
+        .numbers("empirical ε ≥", Role::Value)
+        .words("limit", Role::Value)
+        .numbers("success rate", Role::Value)
+        .numbers("p", Role::Detail(0))
+        .words("outcome", Role::Value);
+    let mut failures = String::new();
     for audit in audits {
-        for cell in &audit.cells {
-            found.add_row(row(&audit.name, cell));
+        for checked in &audit.cells {
+            found.add(row(&audit.name, checked));
+            if !checked.ok {
+                let key = Key::from(&checked.cell);
+                let why = checked.failures.join("; ");
+                failures += &format!("FAILED: {}, {key}: {why}.\n", audit.name);
+            }
         }
     }
-    lines(&found) + "\n" + &summary(audits) + "\n" + &chance(stake)
+    let failures = match &failures[..] {
+        "" => String::new(),
+        _ => prose(&format!("\n{failures}")),
+    };
+    let found = found.without(&["p"], "-");
+    found.render(width()) + &failures + "\n" + &summary(audits) + "\n" + &prose(&chance(stake))
 }
 
-fn row(audit: &str, checked: &CheckedCell) -> [String; 7] {
+fn row(audit: &str, checked: &CheckedCell) -> [String; 12] {
     let CheckedCell { cell, recorded, .. } = checked;
     let now = format!("{:.4}", cell.success_rate);
     let (rate, p) = match recorded {
@@ -74,12 +91,17 @@ fn row(audit: &str, checked: &CheckedCell) -> [String; 7] {
     };
     [
         audit.to_owned(),
-        Key::from(cell).to_string(),
+        cell.dataset.clone(),
+        cell.mechanism.clone(),
+        cell.epsilon.map_or("-".into(), |e| e.to_string()),
+        cell.k.to_string(),
+        cell.lambda.to_string(),
+        cell.attack.clone(),
         format!("{:.4}", cell.empirical_epsilon),
         checked.limits.shown(cell.claimed_epsilon),
         rate,
         p,
-        checked.outcome(),
+        checked.outcome().to_owned(),
     ]
 }
 
@@ -101,11 +123,10 @@ fn chance(stake: Stake) -> String {
 }
 
 impl CheckedCell {
-    fn outcome(&self) -> String {
-        if self.ok {
-            "ok".to_owned()
-        } else {
-            format!("FAILED: {}", self.failures.join("; "))
+    fn outcome(&self) -> &'static str {
+        match self.ok {
+            true => "ok",
+            false => "FAILED",
         }
     }
 }
@@ -126,5 +147,5 @@ pub fn plan(audits: &[(&str, Vec<Planned>)]) -> String {
             ]);
         }
     }
-    lines(&planned)
+    fitted(planned)
 }

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use teda::report::columns::{lines, table};
+use teda::report::columns::table;
 use teda::study::{self, Document, Outcome as Tested, Study};
 use teda_core::{Error, Result, plain};
 
 use self::shipped::SHIPPED;
 use super::Outcome;
 use super::flags::{AccessArguments, PaceArguments};
-use super::output::{print, say};
+use super::output::{fitted, print, prose, say};
 use super::progress::Terminal;
 
 /// Runs a paper's audits, utilities and tasks again, and tests what the paper says.
@@ -187,18 +187,16 @@ fn statements(document: &Document) -> String {
     }
     let mut text = format!("{}\n\n", plain(&document.title));
     if !document.statements.is_empty() {
-        text += &format!("{}\n{}.\n", lines(&found), study::summary(document));
+        let summary = prose(&format!("{}.", study::summary(document)));
+        text += &format!("{}\n{summary}", fitted(found));
     }
     let refuted = document
         .statements
         .iter()
         .filter(|one| one.outcome == Tested::Refuted);
     for one in refuted {
-        text += &format!(
-            "\nrefuted ({}): {}\n",
-            plain(&one.place),
-            plain(&one.why.join("; "))
-        );
+        let why = plain(&one.why.join("; ")).into_owned();
+        text += &prose(&format!("\nrefuted ({}): {why}\n", plain(&one.place)));
     }
     text
 }
@@ -209,6 +207,6 @@ fn list() -> Result<Outcome> {
         let views = file::views(&format!("studies/{}.toml", one.name), one.text)?;
         found.add_row([one.name.to_owned(), views.title, views.source]);
     }
-    print(&lines(&found))?;
+    print(&fitted(found))?;
     Ok(Outcome::Done)
 }

@@ -21,11 +21,12 @@ use teda_core::{Result, Seed};
 use teda_datasets::Limits;
 use teda_results::{Cell, UtilityCell, atomic_write};
 
-use self::run::{Run, TEXT, worst};
+use self::run::{Run, TEXT};
 use self::sample::{Sample, Trial};
 use self::sections::Body;
 use crate::audit::config::Keep;
 use crate::report::finished_run::FinishedRun;
+use crate::report::order::worst;
 use crate::report::rejudge::lists;
 
 /// The file of the page in a run directory.

@@ -1,9 +1,8 @@
 //! One run as the page shows it.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
-use teda_core::{Verdict, plain};
+use teda_core::plain;
 use teda_results::{Cell, UtilityCell};
 
 use super::sample::Sample;
@@ -49,28 +48,6 @@ impl Run<'_> {
     /// What the run is called.
     pub fn name(&self) -> String {
         plain(&self.stored.directory.display().to_string()).into_owned()
-    }
-}
-
-/// The place of the cell that shows most.
-pub fn worst(cells: &[Cell]) -> Option<usize> {
-    (0..cells.len()).min_by(|a, b| worst_first(&cells[*a], &cells[*b]))
-}
-
-/// The order in which cells are shown: a violation before others, then the greatest bound.
-pub fn worst_first(a: &Cell, b: &Cell) -> Ordering {
-    let by_rank = rank(a.verdict).cmp(&rank(b.verdict));
-    by_rank.then(b.empirical_epsilon.total_cmp(&a.empirical_epsilon))
-}
-
-/// Worst first.
-fn rank(verdict: Verdict) -> u8 {
-    match verdict {
-        Verdict::Violation => 0,
-        Verdict::Inconclusive => 1,
-        Verdict::NoClaim => 2,
-        Verdict::Saturated => 3,
-        Verdict::Consistent => 4,
     }
 }
 

@@ -9,8 +9,9 @@ use teda_results::{Cell, Document, UtilityCell};
 use super::html::{self, Td};
 use super::pairs::pairs;
 use super::provenance::{failures, provenance};
-use super::run::{Run, cut, label, worst_first};
+use super::run::{Run, cut, label};
 use crate::report::explanation;
+use crate::report::order::worst_first;
 
 /// What stands where the sample of trials goes, once its size is known.
 pub const TRIALS: &str = "<!--trials-->";

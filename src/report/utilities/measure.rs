@@ -76,6 +76,9 @@ impl Asked {
     }
 }
 
+/// What is done, in words.
+const MEASURING: &str = "measuring utilities";
+
 /// A utility at work.
 struct Measure {
     entry: &'static Entry,
@@ -103,6 +106,8 @@ pub fn measure(stored: &FinishedRun, asked: &Asked, access: &Access) -> Result<V
             tallies: measures.iter().map(Tally::new).collect(),
         });
     }
+    let total: u64 = series.iter().map(|series| series.plan.trials).sum();
+    let mut done = 0;
     let mut block: Vec<Row> = Vec::new();
     let mut place = 0;
     for row in trials::rows(&stored.directory)? {
@@ -111,6 +116,8 @@ pub fn measure(stored: &FinishedRun, asked: &Asked, access: &Access) -> Result<V
             continue;
         };
         if of != place || block.len() == BLOCK {
+            (access.watch)(MEASURING, done, total);
+            done += block.len() as u64;
             series[place].add(&measures, &block)?;
             block.clear();
             place = of;
@@ -120,6 +127,7 @@ pub fn measure(stored: &FinishedRun, asked: &Asked, access: &Access) -> Result<V
     if let Some(series) = series.get_mut(place) {
         series.add(&measures, &block)?;
     }
+    (access.watch)(MEASURING, total, total);
     series
         .iter()
         .flat_map(|series| {

@@ -13,7 +13,7 @@ use crate::models::Access;
 use crate::report::{finish, finished_run};
 
 pub use measure::{Asked, measure};
-pub use table::render;
+pub use table::{latex, markdown, render};
 
 /// Measures what the configuration of the run in `directory` asks for, and writes it beside its `cells`. In a part of a run
 /// utilities wait for the whole.

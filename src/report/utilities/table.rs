@@ -1,37 +1,67 @@
-//! The table of utilities on the terminal.
+//! The table of utilities: on the terminal, as Markdown and as LaTeX.
 
 use std::collections::BTreeMap;
 
-use teda_core::{Unit, plain, plain_lines};
+use teda_core::plain_lines;
 use teda_results::UtilityCell;
 use teda_utilities::registry;
 
-use crate::report::columns::{lines, of as columns};
+use crate::report::columns::wrap;
 use crate::report::explanation::confidence;
+use crate::report::grid::{Grid, Role, comment, escaped};
+use crate::report::mechanism::nominal;
 
-/// One line per mechanism and setting with the mean of every utility, and what the columns mean.
+/// One line per mechanism and setting with the mean of every utility, and what the columns mean, in lines of at most `width`
+/// columns; nothing without cells.
 #[must_use]
-pub fn render(cells: &[UtilityCell]) -> String {
-    let Some(first) = cells.first() else {
-        return String::new();
-    };
+pub fn render(cells: &[UtilityCell], width: usize) -> String {
+    parts(cells).map_or_else(String::new, |(grid, said)| {
+        grid.render(width) + &wrap(&said, width)
+    })
+}
+
+/// The same as Markdown.
+#[must_use]
+pub fn markdown(cells: &[UtilityCell]) -> String {
+    parts(cells).map_or_else(String::new, |(grid, said)| {
+        let said: Vec<String> = said.lines().map(escaped).collect();
+        grid.markdown() + &said.join("  \n") + "\n"
+    })
+}
+
+/// The same as LaTeX: a table, and the rest as comments.
+#[must_use]
+pub fn latex(cells: &[UtilityCell]) -> String {
+    parts(cells).map_or_else(String::new, |(grid, said)| grid.latex() + &comment(&said))
+}
+
+/// The table, and what stands below it.
+fn parts(cells: &[UtilityCell]) -> Option<(Grid, String)> {
+    let first = cells.first()?;
     let mut utilities: Vec<&str> = Vec::new();
     for cell in cells {
         if !utilities.contains(&&cell.utility[..]) {
             utilities.push(&cell.utility);
         }
     }
-    let fixed = ["data set", "mechanism", "nominal ε", "k", "λ", "releases"];
-    let mut table = columns(fixed.into_iter().chain(utilities.iter().copied()));
+    let mut grid = Grid::new()
+        .words("data set", Role::Group)
+        .words("mechanism", Role::Group)
+        .words("nominal ε", Role::Key)
+        .numbers("k", Role::Group)
+        .numbers("λ", Role::Group)
+        .numbers("releases", Role::Detail(0));
+    for utility in &utilities {
+        grid = grid.numbers(*utility, Role::Value);
+    }
     let mut signatures: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut undefined = String::new();
     for row in cells.chunk_by(same_setting) {
         let cell = &row[0];
-        let unit = cell.epsilon_unit.map_or("", Unit::name);
         let mut figures = vec![
-            plain(&cell.dataset).into_owned(),
-            plain(&cell.mechanism).into_owned(),
-            cell.epsilon.map_or("-".into(), |e| format!("{e} / {unit}")),
+            cell.dataset.clone(),
+            cell.mechanism.clone(),
+            nominal(cell.epsilon, cell.epsilon_unit),
             cell.k.to_string(),
             cell.lambda.to_string(),
             format!("{} of {}", cell.trials - cell.failed, cell.trials),
@@ -40,7 +70,7 @@ pub fn render(cells: &[UtilityCell]) -> String {
             let cell = row.iter().find(|cell| cell.utility == *utility);
             figures.push(cell.map_or("-".to_owned(), figure));
         }
-        table.add_row(figures);
+        grid.add(figures);
         for cell in row {
             let known = signatures.entry(&cell.utility).or_default();
             for signature in [Some(&cell.signature), cell.corpus_signature.as_ref()]
@@ -77,7 +107,7 @@ pub fn render(cells: &[UtilityCell]) -> String {
             signatures.unwrap_or_default()
         );
     }
-    lines(&table) + &plain_lines(&(said + &undefined))
+    Some((grid, plain_lines(&(said + &undefined)).into_owned()))
 }
 
 fn same_setting(a: &UtilityCell, b: &UtilityCell) -> bool {

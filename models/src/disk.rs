@@ -1,13 +1,14 @@
-//! States kept on disk, so that another run over the same texts reads nothing again.
+//! Vectors that a model made of texts, kept on disk, so that another run over the same texts reads nothing again: the states of a
+//! masked language model, and sentence vectors.
 //!
 //! # Format
-//! One file for each model, only ever appended to: records of one size, each [`MARK`], the key of a row, the numbers of
-//! its state (f32, little-endian), and the first eight bytes of the SHA-256 of key and numbers. A batch is a single
+//! One file for each model, only ever appended to: records of one size, each `MARK`, the key of what was read, the numbers of
+//! its vector (f32, little-endian), and the first eight bytes of the SHA-256 of key and numbers. A batch is a single
 //! write to a file opened for appending, so processes may share it. After a torn record (a kill, a full disk) the next
 //! one is found by its mark. Only an index is in memory. Records are checked when the file is opened and when they are
 //! read; a damaged one counts as missing.
 //!
-//! A state tells what its text says: the file belongs to whoever may read the texts, and is made so that nobody else may
+//! A vector tells what its text says: the file belongs to whoever may read the texts, and is made so that nobody else may
 //! open it.
 
 use std::collections::HashMap;
@@ -19,17 +20,18 @@ use std::sync::{Mutex, PoisonError};
 use sha2::{Digest, Sha256};
 use teda_core::{Error, Result, State};
 
-use super::row::Key;
+/// Identifies what was read: a digest of it.
+pub type Key = [u8; 32];
 
 /// Begins a record.
 const MARK: [u8; 8] = *b"teda.st1";
 const KEY: usize = size_of::<Key>();
 const CHECK: usize = 8;
 
-/// The states of one model on disk.
-pub(super) struct Disk {
+/// The vectors of one model on disk.
+pub struct Disk {
     path: PathBuf,
-    /// Numbers in a state.
+    /// Numbers in a vector.
     numbers: usize,
     open: Mutex<Open>,
 }
@@ -41,11 +43,11 @@ struct Open {
 }
 
 impl Disk {
-    /// Opens the file at `path`, with its directory made if necessary, for states of `numbers` numbers.
+    /// Opens the file at `path`, with its directory made if necessary, for vectors of `numbers` numbers.
     ///
     /// # Errors
     /// Failed, if it cannot be opened or read.
-    pub(super) fn open(path: &Path, numbers: usize) -> Result<Self> {
+    pub fn open(path: &Path, numbers: usize) -> Result<Self> {
         let failed = |error| failed(path, "open", &error);
         let directory = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(directory).map_err(failed)?;
@@ -66,11 +68,11 @@ impl Disk {
         })
     }
 
-    /// The state kept for `key`.
+    /// The vector kept for `key`.
     ///
     /// # Errors
     /// Failed, if the file cannot be read.
-    pub(super) fn get(&self, key: &Key) -> Result<Option<State>> {
+    pub fn get(&self, key: &Key) -> Result<Option<State>> {
         let mut record = vec![0; record(self.numbers)];
         {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,11 +94,11 @@ impl Disk {
         }))
     }
 
-    /// Keeps states.
+    /// Keeps vectors.
     ///
     /// # Errors
     /// Failed, if they cannot be written.
-    pub(super) fn put<'a>(&self, states: impl Iterator<Item = (&'a Key, &'a State)>) -> Result<()> {
+    pub fn put<'a>(&self, states: impl Iterator<Item = (&'a Key, &'a State)>) -> Result<()> {
         let mut bytes = Vec::new();
         let mut keys = Vec::new();
         for (key, state) in states {
@@ -164,7 +166,7 @@ fn index(file: &File, size: usize) -> std::io::Result<HashMap<Key, u64>> {
 
 fn failed(path: &Path, what: &str, error: &std::io::Error) -> Error {
     Error::failed(format!(
-        "{}: cannot {what} what the masked language model made of texts: {error}",
+        "{}: cannot {what} what a model made of texts: {error}",
         path.display()
     ))
 }

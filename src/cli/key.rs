@@ -57,6 +57,40 @@ impl Key<'_> {
     }
 }
 
+impl Key<'_> {
+    /// What it consists of, each with its name in a table.
+    fn parts(&self) -> [(&'static str, String); 7] {
+        [
+            ("mechanism", plain(self.mechanism).into_owned()),
+            (
+                "nominal ε",
+                self.epsilon.map_or("-".into(), |e| e.to_string()),
+            ),
+            ("k", self.k.to_string()),
+            ("λ", self.lambda.to_string()),
+            ("data set", plain(self.dataset).into_owned()),
+            ("neighbours", self.neighbours.to_string()),
+            ("attack", plain(self.attack).into_owned()),
+        ]
+    }
+
+    /// In what one of `others` differs, if that is a single thing: its name, and its value there.
+    #[must_use]
+    pub fn nearest<'a>(
+        &self,
+        mut others: impl Iterator<Item = Key<'a>>,
+    ) -> Option<(&'static str, String)> {
+        others.find_map(|other| {
+            let both = self.parts().into_iter().zip(other.parts());
+            let mut different = both.filter(|(own, other)| own != other);
+            match (different.next(), different.next()) {
+                (Some((_, other)), None) => Some(other),
+                _ => None,
+            }
+        })
+    }
+}
+
 impl fmt::Display for Key<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&plain(self.mechanism))?;
