@@ -2,7 +2,7 @@
 
 use teda_core::{LanguageModel, MaxNewTokens, Prompt, Seed, Sequence, Stream};
 use teda_datasets::Request;
-use teda_models::builtin;
+use teda_models::{Backend, builtin};
 
 /// Texts tried, and those that must come back unchanged when the likeliest token is always taken.
 const TEXTS: usize = 200;
@@ -24,7 +24,7 @@ fn held_out_texts_are_copied() {
     )
     .unwrap()
     .texts;
-    let model = builtin::rewriter(1 << 30).unwrap();
+    let model = builtin::rewriter(1 << 30, &Backend::F32).unwrap();
     let sequences: Vec<Sequence<'_>> = texts
         .iter()
         .map(|text| Sequence {

@@ -1,18 +1,18 @@
 //! Speed of a sentence encoder, in sentences a second.
 //!
-//! `cargo run --release --example encoding -- MODEL FILE THREADS` encodes the first 2,000 lines of FILE
+//! `cargo run --release --example encoding -- MODEL FILE THREADS PRECISION` encodes the first 2,000 lines of FILE
 //! with the encoder in the directory MODEL, three times after a warm-up, and prints the best.
 
 use std::path::Path;
 use std::time::Instant;
 
 use teda_core::{Encoder, Error, Result};
-use teda_models::{Checkpoint, SentenceEncoder};
+use teda_models::{Backend, Checkpoint, SentenceEncoder};
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [model, file, threads] = &arguments[..] else {
-        return Err(Error::usage("encoding MODEL FILE THREADS"));
+    let [model, file, threads, precision] = &arguments[..] else {
+        return Err(Error::usage("encoding MODEL FILE THREADS PRECISION"));
     };
     let threads: usize = threads
         .parse()
@@ -20,7 +20,8 @@ fn main() -> Result<()> {
     let content = std::fs::read_to_string(file)
         .map_err(|e| Error::failed(format!("cannot read {file}: {e}")))?;
     let texts: Vec<&str> = content.lines().take(2_000).collect();
-    let encoder = SentenceEncoder::load(Checkpoint::open(model, Path::new(model))?)?;
+    let checkpoint = Checkpoint::open(model, Path::new(model))?;
+    let encoder = SentenceEncoder::on(checkpoint, &Backend::of(precision.parse()?)?)?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()

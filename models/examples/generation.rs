@@ -1,6 +1,6 @@
 //! Speed of generation, in decoded tokens a second.
 //!
-//! `cargo run --release --example generation -- MODEL SEQUENCES NEW THREADS` continues one shared instruction
+//! `cargo run --release --example generation -- MODEL SEQUENCES NEW THREADS PRECISION` continues one shared instruction
 //! and a short text of its own per sequence by NEW tokens, SEQUENCES at once, three times; MODEL is a directory or
 //! a GGUF file. It prints the best of the three, and the same with the cheapest possible choice of a
 //! token, so that the cost of sampling over the whole vocabulary can be read off.
@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use teda_core::{Error, LanguageModel, MaxNewTokens, Prompt, Result, Seed, Sequence, Stream};
 use teda_models::generate::Options;
-use teda_models::{Checkpoint, LocalModel};
+use teda_models::{Backend, Checkpoint, LocalModel};
 
 /// As long as the prompts of the mechanisms that this stands for: some 160 tokens with a chat template.
 const INSTRUCTION: &str = "You are given one sentence that a user said to a voice assistant. Say the same thing in \
@@ -22,17 +22,20 @@ Answer with the new sentence alone.\n\nSentence: {}";
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [model, sequences, new, threads] = &arguments[..] else {
-        return Err(Error::usage("generation MODEL SEQUENCES NEW THREADS"));
+    let [model, sequences, new, threads, precision] = &arguments[..] else {
+        return Err(Error::usage(
+            "generation MODEL SEQUENCES NEW THREADS PRECISION",
+        ));
     };
     let number = |text: &String| -> Result<usize> {
         text.parse()
             .map_err(|e| Error::usage(format!("'{text}': {e}")))
     };
     let (sequences, new, threads) = (number(sequences)?, number(new)?, number(threads)?);
-    let model = LocalModel::load(
+    let model = LocalModel::on(
         Checkpoint::open(model, Path::new(model))?,
         Options::default(),
+        &Backend::of(precision.parse()?)?,
     )?;
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)

@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use teda_core::{Encoder, Error, Prompt, Query, Result, Sampling, Seed, TextGenerator, TokenMap};
-use teda_models::builtin;
+use teda_models::{Backend, builtin};
 
 const SAMPLING: Sampling = Sampling {
     temperature: 1.0,
@@ -40,7 +40,7 @@ fn main() -> Result<()> {
 }
 
 fn measure(texts: &[&str], candidates: usize, threads: usize) -> Result<()> {
-    let infill = builtin::infill(builtin::Options::default())?;
+    let infill = builtin::infill(builtin::Options::default(), &Backend::F32)?;
     let encoder = builtin::encoder()?;
     let queries: Vec<Query<'_>> = texts
         .iter()

@@ -135,8 +135,8 @@ impl LstmAutoencoder {
         Ok(Self {
             encoder: Cell::new(tensors, "encoder", width, hidden)?,
             decoder: Cell::new(tensors, "decoder", width, hidden)?,
-            dense: Linear::new(hidden, dense.chunks_exact(hidden), &dense_bias),
-            output: Linear::new(width, embeddings.chunks_exact(width), &bias),
+            dense: Linear::new(None, hidden, dense.chunks_exact(hidden), &dense_bias),
+            output: Linear::new(None, width, embeddings.chunks_exact(width), &bias),
             name: name.to_owned(),
             config,
             tokenizer,
@@ -262,7 +262,7 @@ impl Cell {
         let inputs = width + hidden;
         Ok(Self {
             hidden,
-            gates: Linear::new(inputs, rows.chunks_exact(inputs), &biases),
+            gates: Linear::new(None, inputs, rows.chunks_exact(inputs), &biases),
         })
     }
 

@@ -27,5 +27,5 @@ pub use checkpoint::Checkpoint;
 pub use fill_mask::FillMask;
 pub use generate::LocalModel;
 pub use masked::{MaskedLm, Row};
-pub use matrix::Backend;
+pub use matrix::{Backend, Precision};
 pub use sentence::SentenceEncoder;

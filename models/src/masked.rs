@@ -40,14 +40,17 @@ impl MaskedLm {
     /// # Errors
     /// Failed, if it is another kind of model or its files do not fit together.
     pub fn load(checkpoint: &Checkpoint) -> Result<Self> {
+        Self::on(checkpoint, &Backend::best())
+    }
+
+    /// Like [`MaskedLm::load`], on a given backend.
+    ///
+    /// # Errors
+    /// Same as [`MaskedLm::load`].
+    pub fn on(checkpoint: &Checkpoint, backend: &Backend) -> Result<Self> {
         let name = &checkpoint.name;
-        Self::of(
-            name,
-            &*checkpoint.tensors,
-            &checkpoint.config,
-            &Backend::best(),
-        )
-        .map_err(|e| e.context(format!("model '{name}'")))
+        let made = Self::of(name, &*checkpoint.tensors, &checkpoint.config, backend);
+        made.map_err(|e| e.context(format!("model '{name}'")))
     }
 
     /// Builds the model from its tensors; `name` is its name in messages.

@@ -6,7 +6,7 @@ use ndarray::{Array2, Axis};
 use safetensors::SafeTensors;
 use teda_core::{BeamSearch, EncoderDecoder, LanguageModel};
 use teda_models::generate::Options;
-use teda_models::{Checkpoint, LocalModel, builtin};
+use teda_models::{Backend, Checkpoint, LocalModel, builtin};
 
 /// Texts of different lengths in the tokens of the fixtures.
 const TEXTS: [&str; 4] = [
@@ -153,7 +153,7 @@ fn a_text_is_found_alike_in_any_batch_and_memory() {
 /// sees what fills the text up.
 #[test]
 fn the_rewriter_in_the_binary_repeats_what_it_reads() {
-    let model = builtin::rewriter(1 << 30).unwrap();
+    let model = builtin::rewriter(1 << 30, &Backend::F32).unwrap();
     let text = "play some jazz by miles davis";
     let vectors = model.encode(&[text], 20).unwrap();
     let search = BeamSearch {

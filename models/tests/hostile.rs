@@ -63,7 +63,7 @@ fn use_up(path: &Path) -> Outcome {
     };
     match &kind[..] {
         "bert" | "mpnet" => {
-            let encoder = SentenceEncoder::on(checkpoint, &Backend::Kernels)?;
+            let encoder = SentenceEncoder::on(checkpoint, &Backend::F32)?;
             let vectors = encoder.encode(&["play some jazz music", ""])?;
             assert!(vectors.iter().all(|x| x.is_finite()));
         }
@@ -81,7 +81,7 @@ fn use_up(path: &Path) -> Outcome {
         _ => generate(LocalModel::on(
             checkpoint,
             Options::default(),
-            &Backend::Kernels,
+            &Backend::F32,
         )?)?,
     }
     Ok(())
@@ -579,7 +579,7 @@ fn hostile_configurations_are_refused() {
         let at = here.path().to_owned();
         let error = run(move || {
             let checkpoint = Checkpoint::open("mine", &at)?;
-            LocalModel::on(checkpoint, Options::default(), &Backend::Kernels).map(|_| ())
+            LocalModel::on(checkpoint, Options::default(), &Backend::F32).map(|_| ())
         });
         let error = error.unwrap().unwrap_err().to_string();
         assert!(error.contains("mine") && error.contains(part), "{error}");

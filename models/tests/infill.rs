@@ -2,6 +2,7 @@
 //! options alone.
 
 use teda_core::{Prompt, Query, Result, Sampling, Seed, TextGenerator};
+use teda_models::Backend;
 use teda_models::builtin::{self, Infill, Options};
 
 const PLAIN: Sampling = at(1.0);
@@ -25,7 +26,7 @@ fn complete(
 }
 
 fn model(mask_rate: f64, rounds: usize) -> Infill {
-    builtin::infill(Options { mask_rate, rounds }).unwrap()
+    builtin::infill(Options { mask_rate, rounds }, &Backend::F32).unwrap()
 }
 
 /// Texts of 0 to 200 units, words in and out of the vocabulary, other scripts, odd characters.
@@ -238,7 +239,7 @@ fn long_texts_and_long_words_are_rewritten() {
 fn what_is_out_of_range_is_a_usage_error() {
     for options in [(0.0, 1), (1.1, 1), (f64::NAN, 1), (0.3, 0), (0.3, 4)] {
         let (mask_rate, rounds) = options;
-        let error = builtin::infill(Options { mask_rate, rounds }).err();
+        let error = builtin::infill(Options { mask_rate, rounds }, &Backend::F32).err();
         assert!(
             matches!(error, Some(teda_core::Error::Usage(_))),
             "{options:?}"

@@ -7,7 +7,7 @@ use teda_core::{
     Answer, LanguageModel, MaxNewTokens, Prompt, Scorer, Seed, Sequence, Stream, ln_softmax_over,
 };
 use teda_models::generate::Options;
-use teda_models::{Checkpoint, LocalModel, builtin};
+use teda_models::{Backend, Checkpoint, LocalModel, builtin};
 
 #[derive(Deserialize)]
 struct Case {
@@ -24,7 +24,7 @@ fn cases() -> Vec<Case> {
 }
 
 fn model() -> LocalModel {
-    builtin::rewriter(1 << 30).unwrap()
+    builtin::rewriter(1 << 30, &Backend::F32).unwrap()
 }
 
 /// The first of the highest logits.

@@ -175,12 +175,12 @@ candle() {
 
 for round in $(seq "$rounds"); do
     if [ -n "$embedding" ]; then
-        side teda-embedding "$examples/encoding" "$minilm" "$sentences" "$threads"
+        side teda-embedding "$examples/encoding" "$minilm" "$sentences" "$threads" f32
         side sentence-transformers "$torch_python" "$here/sentence_transformers_speed.py" \
             "$minilm" "$sentences" --threads "$threads"
     fi
     if [ -n "$generation" ]; then
-        side teda-generation "$examples/generation" "$gguf" 64 24 "$threads"
+        side teda-generation "$examples/generation" "$gguf" 64 24 "$threads" f32
         side candle candle
         side llama-cpp "$llama_python" "$here/llama_cpp_speed.py" speed "$work" \
             --lanes 64 --new 24 --threads "$threads"

@@ -162,6 +162,16 @@ impl From<EstimatorChoice> for String {
     }
 }
 
+/// Refuses a list with duplicates: their cells would hold the same numbers.
+pub(super) fn no_repeats<T: PartialEq + std::fmt::Display>(kind: &str, list: &[T]) -> Result<()> {
+    for (index, item) in list.iter().enumerate() {
+        if list[..index].contains(item) {
+            return Err(Error::usage(format!("{kind} {item} is named twice")));
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

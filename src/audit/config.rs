@@ -11,9 +11,10 @@ use teda_core::estimator::{self, Design, Level, Needs};
 use teda_core::{Error, Neighbours, Result, Settings};
 use teda_datasets::{Dataset, Limits, Request};
 use teda_mechanisms::Rewriter;
+use teda_models::Precision;
 use teda_results::Manifest;
 
-use crate::audit::choices::{AUTO, Attacks, EstimatorChoice, TEDA};
+use crate::audit::choices::{AUTO, Attacks, EstimatorChoice, TEDA, no_repeats};
 pub use crate::audit::keep::Keep;
 use crate::audit::pairs::Pairs;
 use crate::audit::source::{Claim, Source};
@@ -74,6 +75,9 @@ pub struct Config {
     /// The language model that attacks judge with, and how.
     #[serde(default = "automatic")]
     pub judge: String,
+    /// What the models' linear layers multiply.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub precision: Precision,
     /// (I, N): only the I-th of N equal parts of every cell's trials.
     pub shard: Option<(u32, u32)>,
     /// What is stored of the trials.
@@ -82,6 +86,10 @@ pub struct Config {
     /// What is measured of the releases once all trials are made, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub utilities: Vec<String>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// The judge, or the scorer, of runs made before it was recorded.
@@ -125,6 +133,7 @@ impl Config {
             scorer: automatic(),
             then: None,
             judge: automatic(),
+            precision: Precision::F32,
             shard: None,
             keep: Keep::Rows,
             utilities: Vec::new(),
@@ -271,6 +280,7 @@ impl Config {
             then: self.then.clone(),
             judges: self.attacks.named().iter().any(Choice::needs_judge),
             scores: false,
+            precision: self.precision,
         }
     }
 
@@ -483,16 +493,6 @@ impl Config {
             ..self.clone()
         }
     }
-}
-
-/// Refuses a list with duplicates: their cells would hold the same numbers.
-fn no_repeats<T: PartialEq + std::fmt::Display>(kind: &str, list: &[T]) -> Result<()> {
-    for (index, item) in list.iter().enumerate() {
-        if list[..index].contains(item) {
-            return Err(Error::usage(format!("{kind} {item} is named twice")));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

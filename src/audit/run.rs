@@ -229,7 +229,7 @@ impl Prepared {
         manifest.shard = self.config.shard;
         manifest.datasets = self.dataset_records();
         manifest.models = self.models.records.clone();
-        manifest.device = models::device().to_owned();
+        manifest.device = models::device(self.config.precision)?;
         manifest.reproducible = self.models.reproducible() && !self.varies;
         manifest.cells = self.cells()?;
         manifest.save(directory.path())?;

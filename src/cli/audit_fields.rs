@@ -15,7 +15,7 @@ use super::fields::Fields;
 use super::{audit, task};
 
 /// Flags of `teda audit` that determine what is computed. Flags for speed are given to the command that reads the file.
-pub const FLAGS: [&str; 27] = [
+pub const FLAGS: [&str; 28] = [
     "mech",
     "releases",
     "epsilon",
@@ -43,9 +43,10 @@ pub const FLAGS: [&str; 27] = [
     "encoder",
     "scorer",
     "judge",
+    "precision",
 ];
 /// Flags of `teda task` that determine what is computed.
-pub const TASK_FLAGS: [&str; 20] = [
+pub const TASK_FLAGS: [&str; 21] = [
     "mech",
     "epsilon",
     "dataset",
@@ -62,6 +63,7 @@ pub const TASK_FLAGS: [&str; 20] = [
     "then",
     "encoder",
     "scorer",
+    "precision",
     "classifier",
     "epochs",
     "learning-rate",

@@ -5,6 +5,7 @@ use std::path::Path;
 use ndarray::{Array2, ArrayView1};
 use sha2::{Digest, Sha256};
 use teda_core::{Encoder, Result};
+use teda_models::Backend;
 use teda_models::disk::{Disk, Key};
 
 use super::access::Watch;
@@ -79,8 +80,9 @@ fn key(text: &str) -> Key {
 ///
 /// # Errors
 /// Failed, if they cannot be opened.
-pub fn kept(cache: &Path, files: &Resolved, dimension: usize) -> Result<Disk> {
-    Disk::open(&cache.join("vectors").join(digest_of(files)), dimension)
+pub fn kept(cache: &Path, files: &Resolved, backend: &Backend, dimension: usize) -> Result<Disk> {
+    let made_by = digest_of(files, backend);
+    Disk::open(&cache.join("vectors").join(made_by), dimension)
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ use teda_mechanisms::{Context, Memory, Rewriter, Then};
 use teda_models::builtin::{self, Infill};
 use teda_models::disk::Disk;
 use teda_models::generate::{self, LocalModel};
-use teda_models::{Checkpoint, FillMask, LstmAutoencoder, MaskedLm, SentenceEncoder};
+use teda_models::{Backend, Checkpoint, FillMask, LstmAutoencoder, MaskedLm, SentenceEncoder};
 use teda_results::ModelRecord;
 use teda_server::{Http, Usage};
 
@@ -75,6 +75,8 @@ pub struct Models {
     loaded: Vec<(Spec, Loaded)>,
     /// The rewriter in the binary, once it is loaded.
     rewriter: Option<Arc<LocalModel>>,
+    /// What models are computed on.
+    backend: Backend,
     /// The memory for the tables of all mechanisms.
     memory: Memory,
     programs: Programs,
@@ -108,6 +110,7 @@ impl Models {
             servers: Vec::new(),
             loaded: Vec::new(),
             rewriter: None,
+            backend: Backend::of(wanted.precision)?,
             memory: Memory::new(access.memory / SHARE_OF_TABLES),
             programs: access.programs.clone(),
             limits: access.limits,
@@ -171,6 +174,7 @@ impl Models {
         if any(&[Rewriter::Masked, Rewriter::Any]) {
             self.masked = Some(Arc::new(builtin::fill_mask(
                 access.memory / SHARE_OF_STATES,
+                &self.backend,
             )?));
             self.record(shipped(builtin::Model::Infill));
         }
@@ -205,7 +209,8 @@ impl Models {
             return Err(only_masked(spec));
         }
         let store = Store::open(access.store())?;
-        masked(checkpoint, &resolved, access, store.directory().parent())
+        let cache = store.directory().parent();
+        masked(checkpoint, &resolved, &self.backend, access, cache)
     }
 
     /// Loads the language model whose perplexity ranks texts: by default the one that rewrites, or where that shows no
@@ -267,7 +272,7 @@ impl Models {
     /// The rewriter in the binary.
     fn load_rewriter(&mut self, access: &Access) -> Result<Loaded> {
         if self.rewriter.is_none() {
-            self.rewriter = Some(Arc::new(builtin::rewriter(access.memory)?));
+            self.rewriter = Some(Arc::new(builtin::rewriter(access.memory, &self.backend)?));
             self.record(shipped(builtin::Model::Rewriter));
         }
         let rewriter = self.rewriter.clone().expect("it is loaded");
@@ -338,9 +343,11 @@ impl Models {
             }
             Target::Stored(name) => {
                 let (checkpoint, resolved) = self.open(name, access)?;
-                let encoder = SentenceEncoder::load(checkpoint)?;
+                let encoder = SentenceEncoder::on(checkpoint, &self.backend)?;
                 let store = Store::open(access.store())?;
-                let kept = |cache| corpus_encoder::kept(cache, &resolved, encoder.dimension());
+                let kept = |cache| {
+                    corpus_encoder::kept(cache, &resolved, &self.backend, encoder.dimension())
+                };
                 self.vectors = store.directory().parent().map(kept).transpose()?;
                 self.encoder = Arc::new(encoder);
             }
@@ -361,7 +368,7 @@ impl Models {
         }
         let loaded = match &spec.target {
             Target::Builtin | Target::Automatic => {
-                let model = builtin::infill(spec.infill()?)?;
+                let model = builtin::infill(spec.infill()?, &self.backend)?;
                 self.record(shipped(builtin::Model::Infill));
                 Loaded::Infill(Arc::new(model))
             }
@@ -377,7 +384,8 @@ impl Models {
                     if !infills {
                         return Err(only_infills());
                     }
-                    Loaded::Infill(Arc::new(Infill::of(checkpoint, spec.infill()?)?))
+                    let model = Infill::of(checkpoint, spec.infill()?, &self.backend)?;
+                    Loaded::Infill(Arc::new(model))
                 } else {
                     let options = generate::Options {
                         instructed: true,
@@ -385,7 +393,8 @@ impl Models {
                         memory: access.memory,
                         logit_moments: resolved.card.and_then(|card| card.logit_moments),
                     };
-                    Loaded::Local(Arc::new(LocalModel::load(checkpoint, options)?))
+                    let model = LocalModel::on(checkpoint, options, &self.backend)?;
+                    Loaded::Local(Arc::new(model))
                 }
             }
         };

@@ -7,7 +7,7 @@ use teda_core::digest::hexadecimal;
 use teda_core::{Error, Result};
 use teda_hub::{Resolved, Store};
 use teda_models::generate::{self, LocalModel};
-use teda_models::{Backend, Checkpoint, FillMask, MaskedLm, builtin, fill_mask};
+use teda_models::{Backend, Checkpoint, FillMask, MaskedLm, Precision, builtin, fill_mask};
 
 use super::access::Access;
 use super::spec::Spec;
@@ -22,7 +22,7 @@ pub(super) const SHARE_OF_STATES: usize = 4;
 /// Any error from the store or from opening the files.
 pub fn language_model(name: &str, chat: bool, access: &Access) -> Result<LocalModel> {
     if name == "builtin" {
-        return builtin::rewriter(access.memory);
+        return builtin::rewriter(access.memory, &Backend::best());
     }
     let resolved = Store::open(access.store())?.resolve(name)?;
     let options = generate::Options {
@@ -39,8 +39,9 @@ pub fn language_model(name: &str, chat: bool, access: &Access) -> Result<LocalMo
 /// # Errors
 /// Any error from the store or from opening the files.
 pub fn masked_language_model(name: &str, access: &Access) -> Result<Option<FillMask>> {
+    let backend = Backend::best();
     if name == "builtin-infill" {
-        return builtin::fill_mask(0).map(Some);
+        return builtin::fill_mask(0, &backend).map(Some);
     }
     if name == "builtin" {
         return Ok(None);
@@ -48,7 +49,7 @@ pub fn masked_language_model(name: &str, access: &Access) -> Result<Option<FillM
     let resolved = Store::open(access.store())?.resolve(name)?;
     let checkpoint = Checkpoint::open(name, &resolved.path)?;
     match MaskedLm::fits(&checkpoint) {
-        true => masked(checkpoint, &resolved, access, None).map(Some),
+        true => masked(checkpoint, &resolved, &backend, access, None).map(Some),
         false => Ok(None),
     }
 }
@@ -57,21 +58,22 @@ pub fn masked_language_model(name: &str, access: &Access) -> Result<Option<FillM
 pub(super) fn masked(
     checkpoint: Checkpoint,
     resolved: &Resolved,
+    backend: &Backend,
     access: &Access,
     cache: Option<&Path>,
 ) -> Result<FillMask> {
-    let digest = digest_of(resolved);
+    let digest = digest_of(resolved, backend);
     let options = fill_mask::Options {
         memory: access.memory / SHARE_OF_STATES,
         states: cache.map(|cache| cache.join("states").join(digest)),
         logit_moments: resolved.card.as_ref().and_then(|card| card.logit_moments),
     };
-    FillMask::load(checkpoint, &options)
+    FillMask::on(checkpoint, &options, backend)
 }
 
 /// The digest of a model's files and of what they run on: the same one makes the same of a text.
-pub(super) fn digest_of(resolved: &Resolved) -> String {
-    let mut digest = Sha256::new().chain_update(device());
+pub(super) fn digest_of(resolved: &Resolved, backend: &Backend) -> String {
+    let mut digest = Sha256::new().chain_update(backend.name());
     for file in &resolved.files {
         digest.update(&file.name);
         digest.update(&file.sha256);
@@ -94,7 +96,9 @@ pub(super) fn only_autoencoders(spec: &Spec) -> Error {
 }
 
 /// The device that models run on, as the manifest names it.
-#[must_use]
-pub fn device() -> &'static str {
-    Backend::best().name()
+///
+/// # Errors
+/// Usage, if this processor does not multiply in this precision.
+pub fn device(precision: Precision) -> Result<String> {
+    Backend::of(precision).map(|backend| backend.name())
 }

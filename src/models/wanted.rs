@@ -1,6 +1,7 @@
 //! The models that an audit names.
 
 use teda_mechanisms::Rewriter;
+use teda_models::Precision;
 
 /// The models that an audit names, and what they are for.
 #[derive(Debug, Clone)]
@@ -21,4 +22,6 @@ pub struct Wanted {
     pub judges: bool,
     /// Whether the perplexity of releases is asked for.
     pub scores: bool,
+    /// What the models' linear layers multiply.
+    pub precision: Precision,
 }

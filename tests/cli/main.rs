@@ -20,6 +20,7 @@ mod models;
 mod old_runs;
 mod outside;
 mod pages;
+mod precision;
 mod recorded;
 mod rows;
 mod sandbox;

@@ -165,7 +165,7 @@ fn run(path: &Path) -> Result<()> {
     let config: serde_json::Value = serde_json::from_slice(&config).unwrap_or_default();
     match config["model_type"].as_str().unwrap_or_default() {
         "bert" | "mpnet" => {
-            let encoder = SentenceEncoder::on(checkpoint, &Backend::Kernels)?;
+            let encoder = SentenceEncoder::on(checkpoint, &Backend::F32)?;
             encoder.encode(&["play some jazz music", ""]).map(|_| ())
         }
         "roberta" => {
@@ -178,7 +178,7 @@ fn run(path: &Path) -> Result<()> {
         _ => generate(&LocalModel::on(
             checkpoint,
             Options::default(),
-            &Backend::Kernels,
+            &Backend::F32,
         )?),
     }
 }

@@ -107,10 +107,10 @@ pub fn encoder() -> Result<StaticEncoder> {
 /// # Errors
 /// [`Error::Usage`] where `options` are out of range; [`Error::Failed`] where the shipped files do
 /// not fit together, which a test rules out.
-pub fn infill(options: Options) -> Result<Infill> {
+pub fn infill(options: Options, backend: &Backend) -> Result<Infill> {
     let config = INFILL_CONFIG.json()?;
     let tensors = INFILL_WEIGHTS.tensors()?;
-    let model = MaskedLm::of("builtin", &tensors, &config, &Backend::Kernels)?;
+    let model = MaskedLm::of("builtin", &tensors, &config, &backend.on_processor())?;
     Infill::new(model, tokenizer(&INFILL_TOKENIZER)?, options)
 }
 
@@ -119,10 +119,10 @@ pub fn infill(options: Options) -> Result<Infill> {
 ///
 /// # Errors
 /// If the shipped files do not fit together, which a test rules out.
-pub fn fill_mask(memory: usize) -> Result<FillMask> {
+pub fn fill_mask(memory: usize, backend: &Backend) -> Result<FillMask> {
     let config = INFILL_CONFIG.json()?;
     let tensors = INFILL_WEIGHTS.tensors()?;
-    let model = MaskedLm::of("builtin", &tensors, &config, &Backend::Kernels)?;
+    let model = MaskedLm::of("builtin", &tensors, &config, &backend.on_processor())?;
     let options = fill_mask::Options {
         memory,
         states: None,
@@ -153,7 +153,7 @@ pub fn pretrained() -> Result<Pretrained> {
 ///
 /// # Errors
 /// If the shipped files do not fit together, which a test rules out.
-pub fn rewriter(memory: usize) -> Result<LocalModel> {
+pub fn rewriter(memory: usize, backend: &Backend) -> Result<LocalModel> {
     let checkpoint = Checkpoint {
         name: "builtin".to_owned(),
         config: REWRITER_CONFIG.json()?,
@@ -170,7 +170,7 @@ pub fn rewriter(memory: usize) -> Result<LocalModel> {
         memory,
         logit_moments: Some(REWRITER_LOGITS),
     };
-    LocalModel::on(checkpoint, options, &Backend::Kernels)
+    LocalModel::on(checkpoint, options, &backend.on_processor())
 }
 
 /// The built-in autoencoder: two small LSTMs that repeat a text of up to 19 pieces.

@@ -34,6 +34,7 @@ use self::row::{GapRow, Special};
 use crate::checkpoint::{Checkpoint, decode_all};
 use crate::disk::Disk;
 use crate::masked::{MaskedLm, Row};
+use crate::matrix::Backend;
 
 /// Tokens per call of the model: its activations stay in the second-level cache.
 const BATCH: usize = 384;
@@ -67,7 +68,15 @@ impl FillMask {
     /// # Errors
     /// Failed, if it is another kind of model, or its tokenizer is not of RoBERTa's kind.
     pub fn load(checkpoint: Checkpoint, options: &Options) -> Result<Self> {
-        let model = MaskedLm::load(&checkpoint)?;
+        Self::on(checkpoint, options, &Backend::best())
+    }
+
+    /// Like [`FillMask::load`], on a given backend.
+    ///
+    /// # Errors
+    /// Same as [`FillMask::load`].
+    pub fn on(checkpoint: Checkpoint, options: &Options, backend: &Backend) -> Result<Self> {
+        let model = MaskedLm::on(&checkpoint, backend)?;
         Self::new(model, checkpoint.tokenizer, options)
     }
 
@@ -197,7 +206,8 @@ mod tests {
     fn a_state_is_that_of_its_gap_alone_whatever_is_kept() {
         let parts: Vec<_> = (0..7).map(gap).collect();
         let gaps = gaps(&parts);
-        let [much, none] = [1 << 20, 0].map(|memory| builtin::fill_mask(memory).unwrap());
+        let [much, none] =
+            [1 << 20, 0].map(|memory| builtin::fill_mask(memory, &Backend::F32).unwrap());
         let all = much.states(&gaps, Keep::Yes).unwrap();
         assert_eq!(much.states(&gaps, Keep::Yes).unwrap(), all);
         assert_eq!(much.states(&gaps, Keep::No).unwrap(), all);
@@ -211,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_logit_is_the_same_to_the_bit_however_it_is_asked_for() {
-        let model = builtin::fill_mask(1 << 20).unwrap();
+        let model = builtin::fill_mask(1 << 20, &Backend::F32).unwrap();
         let parts: Vec<_> = (0..7).map(gap).collect();
         let states = model.states(&gaps(&parts), Keep::Yes).unwrap();
         let states: Vec<&State> = states.iter().collect();
@@ -228,7 +238,7 @@ mod tests {
 
     #[test]
     fn every_token_writes_a_word_without_white_space_around_it() {
-        let model = builtin::fill_mask(0).unwrap();
+        let model = builtin::fill_mask(0, &Backend::F32).unwrap();
         assert!(model.words().iter().all(|word| word.trim() == word));
         let written = |wanted: &str| model.words().iter().any(|word| word == wanted);
         assert!(written("music") && written("<mask>") && written("."));
@@ -236,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_text_beyond_the_window_is_cut_around_its_gap() {
-        let model = builtin::fill_mask(0).unwrap();
+        let model = builtin::fill_mask(0, &Backend::F32).unwrap();
         let long = "music ".repeat(500);
         let after = format!("jazz {long}");
         let state = |whole: &str, before: &str, after: &str| {

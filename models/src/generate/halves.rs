@@ -111,11 +111,11 @@ impl EncoderDecoder for LocalModel {
 
 #[cfg(test)]
 mod tests {
-    use crate::builtin;
+    use crate::{Backend, builtin};
 
     #[test]
     fn a_text_is_cut_before_its_last_special_token_and_filled_up_after_it() {
-        let model = builtin::rewriter(1 << 20).unwrap();
+        let model = builtin::rewriter(1 << 20, &Backend::F32).unwrap();
         let text = "play some jazz by miles davis";
         let whole = model.tokens(text, true).unwrap();
         let (begin, end, pad) = (0, 2, 1);

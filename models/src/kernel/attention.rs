@@ -5,7 +5,7 @@ use pulp::{Arch, Simd, WithSimd};
 use super::keys_values::KeysValues;
 use super::linear::{Block, PANEL, Rows, Start, Target, multiply};
 use super::math::exp;
-use super::normalise::sum;
+use super::normalise::{highest, sum};
 
 /// A run of slots: the keys that the queries see are those of all spans, in order. A result does not depend on how a
 /// run is divided into spans.
@@ -135,7 +135,7 @@ impl WithSimd for Attention<'_> {
 
 #[inline(always)]
 fn softmax(row: &mut [f32]) {
-    let highest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let highest = highest(row);
     for x in row.iter_mut() {
         *x = exp(*x - highest);
     }

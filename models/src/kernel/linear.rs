@@ -3,6 +3,9 @@
 use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
+use teda_bf16::{Pairs, Products, pack, unpacked};
+
+use super::tiles::Tiles;
 
 /// Outputs per panel: two AVX-512 vectors, four AVX2 or eight NEON ones.
 pub(crate) const PANEL: usize = 32;
@@ -28,26 +31,32 @@ pub(crate) struct Rows<'a> {
 pub(crate) struct Linear {
     inputs: usize,
     outputs: usize,
-    /// Panel p holds outputs 32p … 32p+31, zero beyond the last: `[panels × inputs]` blocks.
-    panels: Vec<Block>,
+    panels: Panels,
     bias: Vec<Block>,
 }
 
+/// The weights: panel p holds outputs 32p … 32p+31, zero beyond the last.
+enum Panels {
+    /// `[panels × inputs]` blocks.
+    F32(Vec<Block>),
+    /// `[panels × ⌈inputs / 2⌉]` blocks of pairs.
+    Bf16(Products, Vec<Pairs>),
+}
+
 impl Linear {
-    /// Packs `weight` `[outputs × inputs]`, given row by row, and `bias` `[outputs]`.
+    /// Packs `weight` `[outputs × inputs]`, given row by row, and `bias` `[outputs]`; rounded to bfloat16 if these are to
+    /// be multiplied.
     pub(crate) fn new<'a>(
+        bf16: Option<Products>,
         inputs: usize,
         weight: impl IntoIterator<Item = &'a [f32]>,
         bias: &[f32],
     ) -> Self {
         let count = bias.len().div_ceil(PANEL);
-        let mut panels = vec![Block::ZERO; count * inputs];
-        for (output, row) in weight.into_iter().enumerate() {
-            let panel = &mut panels[output / PANEL * inputs..][..inputs];
-            for (block, value) in panel.iter_mut().zip(row) {
-                block.0[output % PANEL] = *value;
-            }
-        }
+        let panels = match bf16 {
+            None => Panels::F32(packed(count, inputs, weight)),
+            Some(products) => Panels::Bf16(products, halved(count, inputs, weight)),
+        };
         let mut packed_bias = vec![Block::ZERO; count];
         for (output, value) in bias.iter().enumerate() {
             packed_bias[output / PANEL].0[output % PANEL] = *value;
@@ -71,9 +80,23 @@ impl Linear {
     /// Adds `scale` times the weights of one output to `row` `[inputs]`: an embedding table that is tied to this layer
     /// needs no second copy.
     pub(crate) fn add_weights(&self, output: usize, scale: f32, row: &mut [f32]) {
-        let panel = &self.panels[output / PANEL * self.inputs..][..self.inputs];
-        for (x, block) in row.iter_mut().zip(panel) {
-            *x += scale * block.0[output % PANEL];
+        let (panel, column) = (output / PANEL, output % PANEL);
+        match &self.panels {
+            Panels::F32(panels) => {
+                let panel = &panels[panel * self.inputs..][..self.inputs];
+                for (x, block) in row.iter_mut().zip(panel) {
+                    *x += scale * block.0[column];
+                }
+            }
+            Panels::Bf16(_, panels) => {
+                let pairs = self.inputs.div_ceil(2);
+                let panel = &panels[panel * pairs..][..pairs];
+                for (two, pairs) in row.chunks_mut(2).zip(panel) {
+                    for (x, weight) in two.iter_mut().zip(unpacked(pairs.0[column])) {
+                        *x += scale * weight;
+                    }
+                }
+            }
         }
     }
 
@@ -111,24 +134,105 @@ impl Linear {
         if output.is_empty() {
             return output;
         }
-        Arch::new().dispatch(Apply {
-            layer: self,
-            panels,
-            width,
-            input: Rows {
-                values: input,
-                stride: self.inputs,
-                count,
-            },
-            output: &mut output,
-        });
+        let bias = &self.bias[panels.clone()];
+        match &self.panels {
+            Panels::F32(weights) => Arch::new().dispatch(Apply {
+                panels: &weights[panels.start * self.inputs..panels.end * self.inputs],
+                bias,
+                width,
+                input: Rows {
+                    values: input,
+                    stride: self.inputs,
+                    count,
+                },
+                output: &mut output,
+            }),
+            Panels::Bf16(products, weights) => {
+                let pairs = self.inputs.div_ceil(2);
+                let tiles = Arch::new().dispatch(|| Tiles::of(input, self.inputs));
+                let weights = &weights[panels.start * pairs..panels.end * pairs];
+                for (p, (panel, bias)) in weights.chunks_exact(pairs).zip(bias).enumerate() {
+                    let first = p * PANEL;
+                    let mut target = Target {
+                        output: &mut output[first..],
+                        stride: width,
+                        width: PANEL.min(width - first),
+                    };
+                    for (tile, lines) in tiles.iter() {
+                        let rows = tiles.rows(tile);
+                        match tile.height {
+                            12 => add::<12>(*products, lines, panel, bias, rows, &mut target),
+                            8 => add::<8>(*products, lines, panel, bias, rows, &mut target),
+                            4 => add::<4>(*products, lines, panel, bias, rows, &mut target),
+                            _ => add::<1>(*products, lines, panel, bias, rows, &mut target),
+                        }
+                    }
+                }
+            }
+        }
         output
     }
 }
 
+/// `rows` of `target` = `bias` + a tile's rows times `panel`.
+#[inline(always)]
+fn add<const R: usize>(
+    products: Products,
+    lines: &[teda_bf16::Line],
+    panel: &[Pairs],
+    bias: &Block,
+    rows: Range<usize>,
+    target: &mut Target<'_>,
+) {
+    let mut sums = [[0.0; PANEL]; R];
+    products.tile(lines, panel, &bias.0, &mut sums);
+    for (row, sums) in rows.zip(&sums) {
+        let output = &mut target.output[row * target.stride..][..target.width];
+        match output.first_chunk_mut() {
+            Some(output) => *output = *sums,
+            None => output.copy_from_slice(&sums[..target.width]),
+        }
+    }
+}
+
+/// `weight` in panels, `[count × inputs]` blocks.
+fn packed<'a>(
+    count: usize,
+    inputs: usize,
+    weight: impl IntoIterator<Item = &'a [f32]>,
+) -> Vec<Block> {
+    let mut panels = vec![Block::ZERO; count * inputs];
+    for (output, row) in weight.into_iter().enumerate() {
+        let panel = &mut panels[output / PANEL * inputs..][..inputs];
+        for (block, value) in panel.iter_mut().zip(row) {
+            block.0[output % PANEL] = *value;
+        }
+    }
+    panels
+}
+
+/// The same in bfloat16, `[count × ⌈inputs / 2⌉]` blocks of pairs.
+fn halved<'a>(
+    count: usize,
+    inputs: usize,
+    weight: impl IntoIterator<Item = &'a [f32]>,
+) -> Vec<Pairs> {
+    let inner = inputs.div_ceil(2);
+    let mut panels = vec![Pairs::ZERO; count * inner];
+    let mut pairs = vec![0; inner];
+    for (output, row) in weight.into_iter().enumerate() {
+        pack(row, &mut pairs);
+        let panel = &mut panels[output / PANEL * inner..][..inner];
+        for (block, pair) in panel.iter_mut().zip(&pairs) {
+            block.0[output % PANEL] = *pair;
+        }
+    }
+    panels
+}
+
 struct Apply<'a> {
-    layer: &'a Linear,
-    panels: Range<usize>,
+    panels: &'a [Block],
+    bias: &'a [Block],
     /// Number of outputs in these panels.
     width: usize,
     input: Rows<'a>,
@@ -140,11 +244,9 @@ impl WithSimd for Apply<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let inputs = self.layer.inputs;
-        let panels = &self.layer.panels[self.panels.start * inputs..self.panels.end * inputs];
-        let biases = &self.layer.bias[self.panels];
+        let panels = self.panels.chunks_exact(self.input.stride);
         // Panel outermost: the weights of 32 outputs stay in the first-level cache while all rows pass.
-        for (p, (panel, bias)) in panels.chunks_exact(inputs).zip(biases).enumerate() {
+        for (p, (panel, bias)) in panels.zip(self.bias).enumerate() {
             let first = p * PANEL;
             let mut target = Target {
                 output: &mut self.output[first..],
@@ -223,47 +325,73 @@ fn tiles<S: Simd, const V: usize, const LARGE: usize, const SMALL: usize>(
 ) {
     let mut row = 0;
     while row + LARGE <= input.count {
-        tile::<S, V, LARGE>(simd, input, row, panel, start, target);
+        let tile = Tile::<V, LARGE> {
+            input,
+            row,
+            panel,
+            start,
+            target,
+        };
+        tile.with_simd(simd);
         row += LARGE;
     }
     while row < input.count {
-        tile::<S, V, SMALL>(simd, input, row, panel, start, target);
+        simd.vectorize(Tile::<V, SMALL> {
+            input,
+            row,
+            panel,
+            start,
+            target,
+        });
         row += SMALL;
     }
 }
 
-/// Rows `row … row + R` of the product; rows beyond the last are computed as copies of the last and discarded.
-#[inline(always)]
-fn tile<S: Simd, const V: usize, const R: usize>(
-    simd: S,
-    input: Rows<'_>,
+/// Rows `row … row + R` of the product; rows beyond the last are computed as copies of the last and discarded. A function of
+/// its own for each height: within a larger one, the compiler keeps the sums in memory and not in registers.
+struct Tile<'a, 'b, const V: usize, const R: usize> {
+    input: Rows<'a>,
     row: usize,
-    panel: &[Block],
-    start: Start<'_>,
-    target: &mut Target<'_>,
-) {
-    let rows: [&[f32]; R] = std::array::from_fn(|r| {
-        let index = (row + r).min(input.count - 1);
-        &input.values[index * input.stride..][..panel.len()]
-    });
-    let mut sums = [[simd.splat_f32s(0.0); V]; R];
-    for (r, sum) in sums.iter_mut().enumerate() {
-        match start {
-            Start::At(block) => sum.copy_from_slice(S::as_simd_f32s(&block.0).0),
-            Start::Output => target.load::<S, V>((row + r).min(input.count - 1), sum),
-        }
-    }
-    for (k, block) in panel.iter().enumerate() {
-        let weights = S::as_simd_f32s(&block.0).0;
-        for (sum, row) in sums.iter_mut().zip(&rows) {
-            let value = simd.splat_f32s(row[k]);
-            for (sum, weight) in sum.iter_mut().zip(weights) {
-                *sum = simd.mul_add_f32s(value, *weight, *sum);
+    panel: &'a [Block],
+    start: Start<'a>,
+    target: &'a mut Target<'b>,
+}
+
+impl<const V: usize, const R: usize> WithSimd for Tile<'_, '_, V, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self {
+            input,
+            row,
+            panel,
+            start,
+            target,
+        } = self;
+        let rows: [&[f32]; R] = std::array::from_fn(|r| {
+            let index = (row + r).min(input.count - 1);
+            &input.values[index * input.stride..][..panel.len()]
+        });
+        let mut sums = [[simd.splat_f32s(0.0); V]; R];
+        for (r, sum) in sums.iter_mut().enumerate() {
+            match start {
+                Start::At(block) => sum.copy_from_slice(S::as_simd_f32s(&block.0).0),
+                Start::Output => target.load::<S, V>((row + r).min(input.count - 1), sum),
             }
         }
-    }
-    for (r, sum) in sums.iter().enumerate().take(input.count - row) {
-        target.store::<S, V>(row + r, sum);
+        for (k, block) in panel.iter().enumerate() {
+            let weights = S::as_simd_f32s(&block.0).0;
+            for (sum, row) in sums.iter_mut().zip(&rows) {
+                let value = simd.splat_f32s(row[k]);
+                for (sum, weight) in sum.iter_mut().zip(weights) {
+                    *sum = simd.mul_add_f32s(value, *weight, *sum);
+                }
+            }
+        }
+        for (r, sum) in sums.iter().enumerate().take(input.count - row) {
+            target.store::<S, V>(row + r, sum);
+        }
     }
 }
 
@@ -279,7 +407,7 @@ mod tests {
             let weight: Vec<f32> = (0..outputs * inputs).map(value).collect();
             let bias: Vec<f32> = (0..outputs).map(|i| value(i + 5)).collect();
             let input: Vec<f32> = (0..rows * inputs).map(|i| value(i + 3)).collect();
-            let layer = Linear::new(inputs, weight.chunks(inputs), &bias);
+            let layer = Linear::new(None, inputs, weight.chunks(inputs), &bias);
             let output = layer.apply(&input);
             for (i, y) in output.iter().enumerate() {
                 let (r, o) = (i / outputs, i % outputs);
@@ -295,15 +423,18 @@ mod tests {
     fn every_instruction_set_gives_the_same_bits() {
         let value = |i: usize| ((i * 7919) % 1009) as f32 / 1009.0 - 0.3;
         let weight: Vec<f32> = (0..70 * 192).map(value).collect();
-        let layer = Linear::new(192, weight.chunks(192), &[0.1; 70]);
+        let layer = Linear::new(None, 192, weight.chunks(192), &[0.1; 70]);
         let input: Vec<f32> = (0..17 * 192).map(value).collect();
         let best = layer.apply(&input);
         let mut output = vec![0.0; best.len()];
         let mut apply = |run: &dyn Fn(Apply<'_>)| {
             output.fill(0.0);
+            let Panels::F32(panels) = &layer.panels else {
+                panic!("it was made for f32");
+            };
             run(Apply {
-                layer: &layer,
-                panels: 0..3,
+                panels,
+                bias: &layer.bias,
                 width: 70,
                 input: Rows {
                     values: &input,
@@ -321,23 +452,58 @@ mod tests {
         }
     }
 
+    /// Layers in either precision; in bfloat16 if this processor multiplies it.
+    fn layers(inputs: usize, weight: &[f32], bias: &[f32]) -> Vec<Linear> {
+        let bf16 = Products::detect().map(Some);
+        let each = [None].into_iter().chain(bf16);
+        each.map(|bf16| Linear::new(bf16, inputs, weight.chunks(inputs), bias))
+            .collect()
+    }
+
     #[test]
     fn a_row_has_the_same_bits_in_any_batch() {
         let value = |i: usize| ((i * 7919) % 1009) as f32 / 1009.0 - 0.3;
-        let weight: Vec<f32> = (0..70 * 192).map(value).collect();
-        let layer = Linear::new(192, weight.chunks(192), &[0.1; 70]);
-        let input: Vec<f32> = (0..40 * 192).map(value).collect();
-        let all = layer.apply(&input);
-        for count in [1, 2, 3, 4, 11, 12, 13, 39] {
-            let part = layer.apply(&input[..count * 192]);
-            assert_eq!(part, all[..count * 70], "{count} rows");
+        let weight: Vec<f32> = (0..70 * 191).map(value).collect();
+        let input: Vec<f32> = (0..40 * 191).map(value).collect();
+        for layer in layers(191, &weight, &[0.1; 70]) {
+            let all = layer.apply(&input);
+            for count in [1, 2, 3, 4, 11, 12, 13, 39] {
+                let part = layer.apply(&input[..count * 191]);
+                assert_eq!(part, all[..count * 70], "{count} rows");
+            }
+            for wanted in [0..70, 0..32, 32..64, 64..70, 5..6, 31..33, 33..70, 9..9] {
+                let some = layer.apply_some(&input[..3 * 191], wanted.clone());
+                let expected: Vec<f32> = (0..3)
+                    .flat_map(|row| all[row * 70..][wanted.clone()].to_vec())
+                    .collect();
+                assert_eq!(some, expected, "{wanted:?}");
+            }
         }
-        for wanted in [0..70, 0..32, 32..64, 64..70, 5..6, 31..33, 33..70, 9..9] {
-            let some = layer.apply_some(&input[..3 * 192], wanted.clone());
-            let expected: Vec<f32> = (0..3)
-                .flat_map(|row| all[row * 70..][wanted.clone()].to_vec())
+    }
+
+    /// Numbers of few bits are exact in bfloat16, and their sums in f32: both precisions give the same. Of others, the
+    /// weights are those that were rounded.
+    #[test]
+    fn bfloat16_is_exact_where_the_numbers_are_and_rounds_the_others() {
+        let value = |i: usize| ((i * 7919) % 23) as f32 - 11.0;
+        for (rows, inputs, outputs) in [(1, 1, 1), (5, 7, 33), (12, 48, 32), (31, 16, 70)] {
+            let weight: Vec<f32> = (0..outputs * inputs).map(value).collect();
+            let bias: Vec<f32> = (0..outputs).map(|i| value(i + 5)).collect();
+            let input: Vec<f32> = (0..rows * inputs).map(|i| value(i + 3)).collect();
+            let made = layers(inputs, &weight, &bias);
+            for layer in &made[1..] {
+                assert_eq!(layer.apply(&input), made[0].apply(&input));
+            }
+        }
+        let weight: Vec<f32> = (0..35).map(|i| 1.0 + i as f32 / 700.0).collect();
+        for layer in &layers(5, &weight, &[0.0; 7])[1..] {
+            let mut row = [0.5; 5];
+            layer.add_weights(6, 2.0, &mut row);
+            let expected: Vec<f32> = weight[30..]
+                .iter()
+                .map(|x| 0.5 + 2.0 * teda_bf16::rounded(*x))
                 .collect();
-            assert_eq!(some, expected, "{wanted:?}");
+            assert_eq!(row[..], expected);
         }
     }
 }

@@ -76,6 +76,20 @@ pub(crate) fn sum(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
     sums.iter().sum()
 }
 
+/// The maximum, over parallel sequences: exact in any order. −∞ of nothing.
+#[inline(always)]
+pub(crate) fn highest(values: &[f32]) -> f32 {
+    let (chunks, rest) = values.as_chunks::<LANES>();
+    let mut sequences = [f32::NEG_INFINITY; LANES];
+    for chunk in chunks {
+        for (sequence, x) in sequences.iter_mut().zip(chunk) {
+            *sequence = if *x > *sequence { *x } else { *sequence };
+        }
+    }
+    let all = sequences.iter().chain(rest).copied();
+    all.fold(f32::NEG_INFINITY, f32::max)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,7 +22,7 @@ impl Stored {
     /// Empty room.
     pub(crate) fn new(backend: &Backend, heads: usize, width: usize, slots: usize) -> Result<Self> {
         match backend {
-            Backend::Kernels => Ok(Self::Packed(KeysValues::new(heads, width, slots))),
+            Backend::Kernels(_) => Ok(Self::Packed(KeysValues::new(heads, width, slots))),
             Backend::Candle(device) => {
                 let empty = || tensor(vec![0.0; slots * heads * width], heads * width, device);
                 Ok(Self::Tensors {

@@ -26,7 +26,8 @@ impl Linear {
         let outputs = weight.len() / inputs;
         let bias = bias.unwrap_or_else(|| vec![0.0; outputs]);
         match backend {
-            Backend::Kernels => Ok(Self::Packed(kernel::linear::Linear::new(
+            Backend::Kernels(bf16) => Ok(Self::Packed(kernel::linear::Linear::new(
+                *bf16,
                 inputs,
                 weight.chunks_exact(inputs),
                 &bias,
@@ -111,7 +112,7 @@ mod tests {
         agree(|backend| layer(backend).apply(&backend.matrix(numbers(3 * 7, 2), 7)?));
         agree(|backend| backend.matrix(layer(backend).weights(&[39, 0, 5])?, 7));
         agree(|backend| backend.matrix(layer(backend).apply_some(&numbers(3 * 7, 2), 5..9)?, 4));
-        let layer = layer(&Backend::Kernels);
+        let layer = layer(&Backend::F32);
         assert_eq!(layer.outputs(), 40);
         assert_eq!(layer.weights(&[1]).unwrap(), numbers(14, 3)[7..]);
     }

@@ -11,45 +11,100 @@ pub(crate) mod linear;
 pub(crate) mod norm;
 pub(crate) mod rotary;
 
+use std::str::FromStr;
+
 use candle_core::{Device, Tensor};
+use serde::{Deserialize, Serialize};
+use teda_bf16::Products;
 use teda_core::{Error, Result};
 
 use crate::kernel;
 
+/// The numbers that a model's linear layers multiply. Everything else is `f32`: sums, norms, attention.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// Single precision.
+    #[default]
+    F32,
+    /// bfloat16, where the processor multiplies it: half the memory, up to twice the speed, and other bits.
+    Bf16,
+}
+
+impl FromStr for Precision {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "f32" => Ok(Self::F32),
+            "bf16" => Ok(Self::Bf16),
+            other => Err(Error::unknown("precision", other, &["f32", "bf16"])),
+        }
+    }
+}
+
 /// Where a model is computed.
 #[derive(Debug, Clone)]
 pub enum Backend {
-    /// The crate's own kernels, on the processor.
-    Kernels,
+    /// The crate's own kernels, on the processor; the linear layers in bfloat16 if these are to be multiplied.
+    Kernels(Option<Products>),
     /// candle's operations on a device.
     Candle(Device),
 }
 
 impl Backend {
-    /// A graphics processor if candle was built for one and finds it, otherwise the kernels.
+    /// The kernels in single precision.
+    pub const F32: Self = Self::Kernels(None);
+
+    /// A graphics processor if candle was built for one and finds it, otherwise the kernels in single precision.
     #[must_use]
     pub fn best() -> Self {
         let device = Device::cuda_if_available(0)
             .ok()
             .filter(|device| !device.is_cpu())
             .or_else(|| Device::new_metal(0).ok());
-        device.map_or(Self::Kernels, Self::Candle)
+        device.map_or(Self::F32, Self::Candle)
     }
 
-    /// Name for a manifest: `cpu`, `cuda` or `metal`.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
+    /// The best one for a precision: [`Backend::best`], or the kernels with this processor's products of bfloat16.
+    ///
+    /// # Errors
+    /// Usage, if this processor has none.
+    pub fn of(precision: Precision) -> Result<Self> {
+        match precision {
+            Precision::F32 => Ok(Self::best()),
+            Precision::Bf16 => match Products::detect() {
+                Some(products) => Ok(Self::Kernels(Some(products))),
+                None => Err(Error::usage(
+                    "this processor has no instructions for products of bfloat16 (AVX-512 BF16): take --precision f32",
+                )),
+            },
+        }
+    }
+
+    /// The same on the processor, where small models are faster.
+    pub(crate) fn on_processor(&self) -> Self {
         match self {
-            Self::Candle(device) if device.is_cuda() => "cuda",
-            Self::Candle(device) if device.is_metal() => "metal",
-            Self::Kernels | Self::Candle(_) => "cpu",
+            Self::Kernels(products) => Self::Kernels(*products),
+            Self::Candle(_) => Self::F32,
+        }
+    }
+
+    /// Name for a manifest: `cpu`, `cuda` or `metal`; the instructions that multiply where results depend on these.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Candle(device) if device.is_cuda() => "cuda".to_owned(),
+            Self::Candle(device) if device.is_metal() => "metal".to_owned(),
+            Self::Kernels(Some(products)) => format!("cpu, {}", products.instructions().name()),
+            Self::Kernels(None) | Self::Candle(_) => "cpu".to_owned(),
         }
     }
 
     /// The matrix with `columns` columns and these values, row by row.
     pub(crate) fn matrix(&self, values: Vec<f32>, columns: usize) -> Result<Matrix> {
         match self {
-            Self::Kernels => Ok(Matrix::Host { values, columns }),
+            Self::Kernels(_) => Ok(Matrix::Host { values, columns }),
             Self::Candle(device) => Ok(Matrix::Device(tensor(values, columns, device)?)),
         }
     }
@@ -172,7 +227,7 @@ pub(crate) fn mixed() -> Error {
 pub(crate) mod tests {
     use super::*;
 
-    pub(crate) const BOTH: [Backend; 2] = [Backend::Kernels, Backend::Candle(Device::Cpu)];
+    pub(crate) const BOTH: [Backend; 2] = [Backend::F32, Backend::Candle(Device::Cpu)];
 
     pub(crate) fn numbers(count: usize, shift: usize) -> Vec<f32> {
         (0..count)

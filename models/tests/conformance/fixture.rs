@@ -12,7 +12,7 @@ use teda_models::{Backend, Checkpoint};
 /// Single precision against single precision, over a few layers.
 pub const TOLERANCE: f32 = 1e-4;
 
-pub const BACKENDS: [Backend; 2] = [Backend::Kernels, Backend::Candle(Device::Cpu)];
+pub const BACKENDS: [Backend; 2] = [Backend::F32, Backend::Candle(Device::Cpu)];
 
 #[derive(Deserialize)]
 pub struct Case {

@@ -9,7 +9,7 @@ use teda_models::{Backend, Checkpoint, LocalModel, SentenceEncoder};
 use crate::fixture::{Fixture, array, assert_close, path, recorded};
 
 fn model(checkpoint: Checkpoint) -> teda_core::Result<LocalModel> {
-    LocalModel::on(checkpoint, Options::default(), &Backend::Kernels)
+    LocalModel::on(checkpoint, Options::default(), &Backend::F32)
 }
 
 #[test]

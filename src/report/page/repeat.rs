@@ -7,7 +7,7 @@ use crate::audit::config::Config;
 use crate::audit::source::Source;
 
 /// A field of the configuration and its flag.
-const FLAGS: [(&str, &str); 19] = [
+const FLAGS: [(&str, &str); 20] = [
     ("epsilons", "epsilon"),
     ("preset", "preset"),
     ("claim", "claim"),
@@ -27,6 +27,7 @@ const FLAGS: [(&str, &str); 19] = [
     ("scorer", "scorer"),
     ("then", "then"),
     ("judge", "judge"),
+    ("precision", "precision"),
 ];
 
 /// Flags of a data set.

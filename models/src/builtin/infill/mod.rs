@@ -29,6 +29,7 @@ use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 
 use crate::checkpoint::{Checkpoint, decode};
 use crate::masked::{MaskedLm, Row};
+use crate::matrix::Backend;
 use source::{Cache, Source};
 use windows::{Builder, Special, WINDOW, Window};
 
@@ -83,8 +84,8 @@ impl Infill {
     ///
     /// # Errors
     /// [`Error::Usage`] if `options` are out of range; [`Error::Failed`] if the checkpoint cannot be used.
-    pub fn of(checkpoint: Checkpoint, options: Options) -> Result<Self> {
-        let model = MaskedLm::load(&checkpoint)?;
+    pub fn of(checkpoint: Checkpoint, options: Options, backend: &Backend) -> Result<Self> {
+        let model = MaskedLm::on(&checkpoint, backend)?;
         Self::new(model, checkpoint.tokenizer, options)
     }
 

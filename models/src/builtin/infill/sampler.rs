@@ -4,7 +4,7 @@ use pulp::{Arch, Simd, WithSimd};
 use teda_core::{Error, Result};
 
 use crate::kernel::math::exp;
-use crate::kernel::normalise::sum;
+use crate::kernel::normalise::{highest, sum};
 
 /// Weights per step of the coarse scan.
 const BLOCK: usize = 64;
@@ -80,23 +80,6 @@ impl WithSimd for Weigh<'_> {
             .map(|block| f64::from(sum(block, |x| x)))
             .sum()
     }
-}
-
-/// The maximum, over parallel sequences: exact in any order.
-#[inline(always)]
-fn highest(values: &[f32]) -> f32 {
-    let (chunks, rest) = values.as_chunks::<16>();
-    let mut sequences = [f32::NEG_INFINITY; 16];
-    for chunk in chunks {
-        for (sequence, x) in sequences.iter_mut().zip(chunk) {
-            *sequence = if *x > *sequence { *x } else { *sequence };
-        }
-    }
-    sequences
-        .iter()
-        .chain(rest)
-        .copied()
-        .fold(f32::NEG_INFINITY, f32::max)
 }
 
 #[cfg(test)]
