@@ -74,11 +74,8 @@ own_venv() {
     if [ ! -e "$work/venv/complete" ]; then
         note "making a virtual environment (llama-cpp-python is compiled)"
         python3 -m venv "$work/venv"
-        # AMX off, so that all sides use the same vector instructions.
-        local flags=''
-        if [ "$(uname -m)" = x86_64 ]; then flags='-mno-amx-tile -mno-amx-int8 -mno-amx-bf16'; fi
-        CMAKE_ARGS="-DCMAKE_C_FLAGS='$flags' -DCMAKE_CXX_FLAGS='$flags' ${CMAKE_ARGS:-}" \
-            "$python" -m pip install --quiet -r "$here/requirements.txt" >&2
+        # With every instruction of this processor, AMX included where there is.
+        "$python" -m pip install --quiet -r "$here/requirements.txt" >&2
         touch "$work/venv/complete"
     fi
     echo "$python"
@@ -173,14 +170,27 @@ candle() {
         "$candle_target/release/candle-speed" "$gguf" "$work/prompts.json" 24 1,8,32,64 2
 }
 
+round=limit
+side limit "$examples/limit" "$threads"
+# bfloat16 where the processor multiplies it.
+bf16=$(grep -o '"[a-z0-9]*-bf16"' "$figures/limit.txt" || true)
+
 for round in $(seq "$rounds"); do
     if [ -n "$embedding" ]; then
         side teda-embedding "$examples/encoding" "$minilm" "$sentences" "$threads" f32
+        if [ -n "$bf16" ]; then
+            side teda-embedding-bf16 "$examples/encoding" "$minilm" "$sentences" "$threads" bf16
+        fi
+        side onnxruntime "$torch_python" "$here/onnxruntime_speed.py" "$minilm" "$sentences" \
+            "$work/minilm.onnx" --threads "$threads"
         side sentence-transformers "$torch_python" "$here/sentence_transformers_speed.py" \
             "$minilm" "$sentences" --threads "$threads"
     fi
     if [ -n "$generation" ]; then
         side teda-generation "$examples/generation" "$gguf" 64 24 "$threads" f32
+        if [ -n "$bf16" ]; then
+            side teda-generation-bf16 "$examples/generation" "$gguf" 64 24 "$threads" bf16
+        fi
         side candle candle
         side llama-cpp "$llama_python" "$here/llama_cpp_speed.py" speed "$work" \
             --lanes 64 --new 24 --threads "$threads"
@@ -191,4 +201,4 @@ if [ -n "$generation" ]; then
     side llama-cpp-greedy "$llama_python" "$here/llama_cpp_speed.py" greedy "$work" --new 24
 fi
 
-"$torch_python" "$here/table.py" "$figures" "$work" "$("$teda" --version)" | tee "$figures/table.md"
+"$torch_python" "$here/table.py" "$figures" "$work" "$("$teda" --version)" "${minilm:-}" | tee "$figures/table.md"

@@ -115,6 +115,8 @@ fn what_is_not_compared_is_said() {
     );
     let (status, said) = diff(&s, &["run", "stopped"]);
     assert_eq!(status, Some(0), "{said}");
+    // A check that compared nothing must not pass.
+    assert_eq!(diff(&s, &["run", "stopped", "--exit-code"]).0, Some(3));
     assert!(
         said.contains("no cell is compared") && said.contains("--until decided"),
         "{said}"

@@ -29,7 +29,7 @@ pub struct Arguments {
     /// Probability that any cell is said to have moved if none did
     #[arg(long, value_name = "P", default_value_t = TOLERANCE, allow_hyphen_values = true)]
     tolerance: f64,
-    /// Ends with status 3 if a cell moved
+    /// Ends with status 3 if a cell moved, or none could be compared
     #[arg(long)]
     exit_code: bool,
     /// How the difference is printed
@@ -60,7 +60,8 @@ impl Arguments {
             Format::Table => render::table(&difference),
             Format::Json => render::document(&difference)?,
         })?;
-        Ok(match self.exit_code && difference.moved() > 0 {
+        let shown = difference.moved() > 0 || difference.compared() == 0;
+        Ok(match self.exit_code && shown {
             true => Outcome::CheckFailed,
             false => Outcome::Done,
         })
