@@ -27,10 +27,14 @@ JOBS = {
     "learned": "audit --mech em --epsilon 20 --trials 20000 --attack learned --limit 4000",
     "merge": "merge shard1 shard2",
     "MiniLM": "audit --mech constant --encoder minilm --limit 2000 --trials 10 --attack embedding",
-    "SmolLM2": "audit --mech dp-prompt --llm smollm2-135m --epsilon 100 --limit 64 --trials 64 --set max_new_tokens=16 --attack random",
+    "SmolLM2": "audit --mech dp-prompt --llm smollm2-135m --epsilon 100 --limit 64 --trials 64 --attack random",
     "start": "--help",
 }
 MODELS = {"MiniLM": "minilm", "SmolLM2": "smollm2-135m"}
+
+
+class Unknown(Exception):
+    """A build does not know a job's flags or names: it is older, or newer."""
 
 
 def run(program: str, job: str, folder: Path) -> float:
@@ -40,11 +44,15 @@ def run(program: str, job: str, folder: Path) -> float:
     shutil.rmtree(out, ignore_errors=True)
     words = [program, *JOBS[job].split()]
     if words[1] in ("audit", "merge"):
-        words += ["--out", str(out), "--quiet"]
+        words += ["--out", str(out)]
+    if words[1] == "audit":
+        words.append("--quiet")
     environment = {**os.environ, "TEDA_CACHE": str(folder / "cache")}
     start = time.perf_counter()
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
     seconds = time.perf_counter() - start
+    if done.returncode == 2:
+        raise Unknown(f"{program}: {done.stderr.strip().splitlines()[0]}")
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(words)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
     return seconds
@@ -96,10 +104,16 @@ def main() -> None:
             # One pair more: what the first one reads from disk counts for nobody.
             for round_ in range(given.rounds + 1):
                 order = (0, 1) if round_ % 2 else (1, 0)
-                seconds = {side: run(programs[side], job, folders[side]) for side in order}
+                try:
+                    seconds = {side: run(programs[side], job, folders[side]) for side in order}
+                except Unknown as reason:
+                    print(f"skipped: {job}: {reason}", file=sys.stderr)
+                    break
                 print(f"{job}: {seconds[0]:.3f} {seconds[1]:.3f}", file=sys.stderr)
                 if round_ > 0:
                     pairs.append((seconds[0], seconds[1]))
+            if not pairs:
+                continue
             logs = [math.log(after / before) for before, after in pairs]
             middle = statistics.mean(logs)
             half = STUDENT[len(logs) - 2] * statistics.stdev(logs) / math.sqrt(len(logs))
