@@ -12,21 +12,41 @@ pub fn worst(cells: &[Cell]) -> Option<usize> {
     (0..cells.len()).min_by(|a, b| worst_first(&cells[*a], &cells[*b]))
 }
 
-/// The order in which cells are shown: a violation before others, then the greatest bound. One cell that could show nothing
-/// does not hide what another showed.
+/// The order in which cells are shown: a violation before others, then the greatest bound, then what was assured least. One cell
+/// that could show nothing does not hide what another showed; of several that showed nothing, the first is the one that could
+/// not have.
 pub fn worst_first(a: &Cell, b: &Cell) -> Ordering {
     let violates = |cell: &Cell| cell.verdict == Verdict::Violation;
     let by_violation = violates(b).cmp(&violates(a));
-    by_violation.then(b.empirical_epsilon.total_cmp(&a.empirical_epsilon))
+    let by_bound = b.empirical_epsilon.total_cmp(&a.empirical_epsilon);
+    let by_verdict = assured(a.verdict).cmp(&assured(b.verdict));
+    by_violation.then(by_bound).then(by_verdict)
+}
+
+/// How much a verdict assures, the least first.
+fn assured(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Violation => 0,
+        Verdict::Inconclusive => 1,
+        Verdict::NoClaim => 2,
+        Verdict::Saturated => 3,
+        Verdict::Consistent => 4,
+    }
+}
+
+/// Cells with bounds and verdicts that pay for the choice among them ([`explanation::telling`]); the worst first.
+#[must_use]
+pub fn telling(cells: &[Cell]) -> Vec<Cell> {
+    let mut telling = explanation::telling(cells);
+    telling.sort_by(worst_first);
+    telling
 }
 
 /// The cell that shows most of each mechanism, with a bound and a verdict that pay for this choice; the worst first.
 #[must_use]
 pub fn worst_of_each(cells: &[Cell]) -> Vec<Cell> {
-    let mut telling = explanation::telling(cells);
-    telling.sort_by(worst_first);
     let mut kept: Vec<Cell> = Vec::new();
-    for cell in telling {
+    for cell in telling(cells) {
         if kept.iter().all(|other| other.mechanism != cell.mechanism) {
             kept.push(cell);
         }
@@ -116,6 +136,27 @@ mod tests {
                 panic!("one mechanism has one sentence");
             };
             assert_eq!(worst.attack, "overlap");
+        }
+    }
+
+    #[test]
+    fn a_sentence_of_no_leak_does_not_hide_that_most_answers_are_missing() {
+        let audit = Audit::of("krr").dataset("categories:2").lambda(0.0);
+        let report = audit.epsilons([0.01]).trials(400);
+        let report = report.attacks(["random"]).run().unwrap();
+        let nothing = Cell {
+            empirical_epsilon: 0.0,
+            chosen_epsilon: Some(0.0),
+            verdict: Verdict::Consistent,
+            ..report.cells()[0].clone()
+        };
+        let missing = Cell {
+            attack: "llm".to_owned(),
+            verdict: Verdict::Inconclusive,
+            ..nothing.clone()
+        };
+        for cells in [[nothing.clone(), missing.clone()], [missing, nothing]] {
+            assert_eq!(worst_of_each(&cells)[0].attack, "llm");
         }
     }
 }

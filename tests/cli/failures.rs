@@ -5,7 +5,7 @@ use std::process::Output;
 use serde_json::json;
 
 use crate::judges::server::{Act, Seen, Server};
-use crate::sandbox::{Sandbox, number, text};
+use crate::sandbox::{Sandbox, number, read, text};
 
 /// Releases category 1 and 2 as they are, and does `fault` on the others.
 fn program(fault: &str) -> String {
@@ -110,6 +110,8 @@ fn an_attack_without_answers_is_inconclusive_and_fails_a_check() {
         "{table}"
     );
     assert!(table.contains("by the embedding attack"), "{table}");
+    let page = text(&read(&sandbox.path("run").join("report.html")));
+    assert!(page.contains("In 1 of 2 cells most answers are missing"));
     let report = sandbox.run(&["report", "run"]);
     assert_eq!(text(&report.stdout), table);
     assert!(text(&report.stderr).contains(warning));

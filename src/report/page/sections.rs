@@ -11,7 +11,7 @@ use super::pairs::pairs;
 use super::provenance::{failures, provenance};
 use super::run::{Run, cut, label};
 use crate::report::explanation;
-use crate::report::order::worst_first;
+use crate::report::order::{telling, worst_first};
 
 /// What stands where the sample of trials goes, once its size is known.
 pub const TRIALS: &str = "<!--trials-->";
@@ -118,7 +118,8 @@ fn title(cells: &[Cell]) -> String {
     }
 }
 
-/// What the page shows, in two sentences: claims that are refuted, and the greatest leak. Both pay for the choice among cells.
+/// What the page shows: claims that are refuted, and the greatest leak, which pay for the choice among cells; and where most
+/// answers are missing.
 fn lead(runs: &[Run<'_>], cells: &[Cell]) -> String {
     let telling = explanation::telling(cells);
     let refuted = telling
@@ -141,7 +142,15 @@ fn lead(runs: &[Run<'_>], cells: &[Cell]) -> String {
             html::text(&cell.mechanism)
         ),
     };
-    let said = format!("{claims} {leak}");
+    let inconclusive = |cell: &&Cell| cell.verdict == Verdict::Inconclusive;
+    let missing = match cells.iter().filter(inconclusive).count() {
+        0 => String::new(),
+        count => format!(
+            " In {count} of {} cells most answers are missing, so that nothing follows from what was not found there.",
+            cells.len()
+        ),
+    };
+    let said = format!("{claims} {leak}{missing}");
     let made: Vec<String> = runs
         .iter()
         .map(|run| {
@@ -159,10 +168,8 @@ fn lead(runs: &[Run<'_>], cells: &[Cell]) -> String {
 }
 
 fn verdicts(cells: &[Cell]) -> String {
-    let mut telling = explanation::telling(cells);
-    telling.sort_by(worst_first);
     let mut html = "<ul class=\"verdicts\">".to_owned();
-    for cell in &telling {
+    for cell in &telling(cells) {
         let _ = write!(
             html,
             "<li class=\"{0}\"><strong>{0}</strong>: {1}.</li>",
