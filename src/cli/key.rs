@@ -1,8 +1,9 @@
-//! Identifies a cell across runs.
+//! What a cell is: across runs, and in documents.
 
 use std::fmt;
 
-use teda_core::{Neighbours, plain};
+use serde::Serialize;
+use teda_core::{Neighbours, Unit, plain};
 use teda_results::{Cell, CellPlan};
 
 /// (dataset, mechanism, ε, neighbours, k, λ, attack).
@@ -109,5 +110,45 @@ impl fmt::Display for Key<'_> {
             return Ok(());
         }
         write!(f, " ({})", self.neighbours)
+    }
+}
+
+/// What a series is, in documents.
+#[derive(Serialize)]
+pub struct Series<'a> {
+    dataset: &'a str,
+    mechanism: &'a str,
+    epsilon: Option<f64>,
+    epsilon_unit: Option<Unit>,
+    neighbours: Neighbours,
+    k: u32,
+    lambda: f64,
+}
+
+impl<'a> From<&'a CellPlan> for Series<'a> {
+    fn from(plan: &'a CellPlan) -> Self {
+        Self {
+            dataset: &plan.dataset,
+            mechanism: &plan.mechanism,
+            epsilon: plan.epsilon,
+            epsilon_unit: plan.epsilon_unit,
+            neighbours: plan.neighbours,
+            k: plan.k,
+            lambda: plan.lambda,
+        }
+    }
+}
+
+impl<'a> From<&'a Cell> for Series<'a> {
+    fn from(cell: &'a Cell) -> Self {
+        Self {
+            dataset: &cell.dataset,
+            mechanism: &cell.mechanism,
+            epsilon: cell.epsilon,
+            epsilon_unit: cell.epsilon_unit,
+            neighbours: cell.neighbours,
+            k: cell.k,
+            lambda: cell.lambda,
+        }
     }
 }

@@ -252,12 +252,7 @@ const LEVEL: &str = "p: the level at which both are right equally often (exact M
 
 /// The table, and what stands below it.
 fn parts(agreements: &[Agreement]) -> (Grid, String) {
-    let mut grid = Grid::new()
-        .words("data set", Role::Group)
-        .words("mechanism", Role::Group)
-        .words("nominal ε", Role::Key)
-        .numbers("k", Role::Group)
-        .numbers("λ", Role::Group)
+    let mut grid = Grid::of_results()
         .words("attacks", Role::Key)
         .numbers("trials", Role::Detail(0))
         .numbers("both right", Role::Value)

@@ -40,12 +40,7 @@ fn said(cells: &[Cell]) -> String {
 
 /// One row per cell, the worst groups first.
 fn grid(cells: &[Cell]) -> Grid {
-    let mut grid = Grid::new()
-        .words("data set", Role::Group)
-        .words("mechanism", Role::Group)
-        .words("nominal ε", Role::Key)
-        .numbers("k", Role::Group)
-        .numbers("λ", Role::Group)
+    let mut grid = Grid::of_results()
         .words("attack", Role::Key)
         .words("estimator", Role::Detail(0))
         .numbers("hits", Role::Detail(1))

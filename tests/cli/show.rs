@@ -298,13 +298,8 @@ fn what_a_run_lacks_is_said() {
     assert_eq!(none.status.code(), Some(2));
 }
 
-#[test]
-fn a_text_steers_no_terminal() {
-    let s = Sandbox::new();
-    s.file(
-        "texts.txt",
-        "play \u{1b}[2J some\u{202e} jazz\nwill it rain \u{7}today\n",
-    );
+/// A run of the texts in `texts.txt`, which are their own releases.
+fn released_as_they_are(s: &Sandbox) {
     s.stdout(&[
         "audit",
         "--mech",
@@ -319,6 +314,16 @@ fn a_text_steers_no_terminal() {
         "run",
         "--quiet",
     ]);
+}
+
+#[test]
+fn a_text_steers_no_terminal() {
+    let s = Sandbox::new();
+    s.file(
+        "texts.txt",
+        "play \u{1b}[2J some\u{202e} jazz\nwill it rain \u{7}today\n",
+    );
+    released_as_they_are(&s);
     for format in ["table", "csv"] {
         let shown = s.stdout(&["show", "run", "--format", format]);
         assert!(
@@ -414,20 +419,7 @@ fn what_is_piped_goes_through_no_pager() {
 fn a_terminal_is_paged() {
     let s = Sandbox::new();
     s.file("texts.txt", "play \u{1b}[2J jazz\nwill it rain\n");
-    s.stdout(&[
-        "audit",
-        "--mech",
-        "identity",
-        "--dataset",
-        "texts.txt",
-        "--lambda",
-        "0",
-        "--trials",
-        "50",
-        "--out",
-        "run",
-        "--quiet",
-    ]);
+    released_as_they_are(&s);
     let on_terminal = |lines: u32, more: &str| {
         let _ = std::fs::remove_file(s.path("paged"));
         let teda = env!("CARGO_BIN_EXE_teda");

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 use teda::report::grid::{Grid, Role};
-use teda_core::{Error, Neighbours, Result, Unit, Verdict, plain};
+use teda_core::{Error, Neighbours, Result, Verdict, plain};
 use teda_results::{Cell, UtilityCell, number};
 
 use super::compared::{Alone, Difference, Pair};
 use crate::cli::compare::shown;
-use crate::cli::key::Key;
+use crate::cli::key::{Key, Series};
 use crate::cli::output::{prose, width};
 
 const SCHEMA: &str = "teda.diff/1";
@@ -32,14 +32,19 @@ pub fn table(difference: &Difference<'_>) -> String {
     text + &utilities(&difference.utilities)
 }
 
-/// The rates and bounds of cells, before and after.
-fn rates(pairs: &[&Pair<'_>]) -> String {
-    let mut grid = Grid::new()
+/// What both tables begin with.
+fn grid() -> Grid {
+    Grid::new()
         .words("data set", Role::Group)
         .words("mechanism", Role::Group)
         .numbers("ε", Role::Key)
         .numbers("k", Role::Group)
         .numbers("λ", Role::Group)
+}
+
+/// The rates and bounds of cells, before and after.
+fn rates(pairs: &[&Pair<'_>]) -> String {
+    let mut grid = grid()
         .words("neighbours", Role::Group)
         .words("attack", Role::Key)
         .numbers("success rate", Role::Value)
@@ -164,12 +169,7 @@ fn utilities(both: &[[&UtilityCell; 2]]) -> String {
     if both.is_empty() {
         return String::new();
     }
-    let mut grid = Grid::new()
-        .words("data set", Role::Group)
-        .words("mechanism", Role::Group)
-        .numbers("ε", Role::Key)
-        .numbers("k", Role::Group)
-        .numbers("λ", Role::Group)
+    let mut grid = grid()
         .words("utility", Role::Key)
         .words("mean before", Role::Value)
         .words("mean after", Role::Value);
@@ -214,26 +214,15 @@ struct Document<'a> {
 /// What identifies a cell.
 #[derive(Serialize)]
 struct Name<'a> {
-    dataset: &'a str,
-    mechanism: &'a str,
-    epsilon: Option<f64>,
-    epsilon_unit: Option<Unit>,
-    neighbours: Neighbours,
-    k: u32,
-    lambda: f64,
+    #[serde(flatten)]
+    series: Series<'a>,
     attack: &'a str,
 }
 
 impl<'a> From<&'a Cell> for Name<'a> {
     fn from(cell: &'a Cell) -> Self {
         Self {
-            dataset: &cell.dataset,
-            mechanism: &cell.mechanism,
-            epsilon: cell.epsilon,
-            epsilon_unit: cell.epsilon_unit,
-            neighbours: cell.neighbours,
-            k: cell.k,
-            lambda: cell.lambda,
+            series: cell.into(),
             attack: &cell.attack,
         }
     }

@@ -4,8 +4,10 @@ use serde::Serialize;
 use teda::report::browse::texts::Texts;
 use teda::report::browse::{Failure, Guess, Trial};
 use teda::report::finished_run::FinishedRun;
-use teda_core::{Cause, Error, Neighbours, Result, Unit, Verdict};
-use teda_results::{Cell, CellPlan, cells_csv, number};
+use teda_core::{Cause, Error, Result, Verdict};
+use teda_results::{Cell, cells_csv, number};
+
+use crate::cli::key::Series;
 
 /// The name of the format of the document.
 pub const SCHEMA: &str = "teda.show/1";
@@ -31,32 +33,6 @@ pub const COLUMNS: [&str; 18] = [
     "cause",
     "candidates",
 ];
-
-/// What a series is.
-#[derive(Serialize)]
-struct Series<'a> {
-    dataset: &'a str,
-    mechanism: &'a str,
-    epsilon: Option<f64>,
-    epsilon_unit: Option<Unit>,
-    neighbours: Neighbours,
-    k: u32,
-    lambda: f64,
-}
-
-impl<'a> From<&'a CellPlan> for Series<'a> {
-    fn from(plan: &'a CellPlan) -> Self {
-        Self {
-            dataset: &plan.dataset,
-            mechanism: &plan.mechanism,
-            epsilon: plan.epsilon,
-            epsilon_unit: plan.epsilon_unit,
-            neighbours: plan.neighbours,
-            k: plan.k,
-            lambda: plan.lambda,
-        }
-    }
-}
 
 #[derive(Serialize)]
 struct CellRecord<'a> {

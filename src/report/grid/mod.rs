@@ -49,6 +49,17 @@ impl Grid {
         Self::default()
     }
 
+    /// A grid with the columns that every table of results begins with: what was audited, and how its sets were drawn.
+    #[must_use]
+    pub fn of_results() -> Self {
+        Self::new()
+            .words("data set", Role::Group)
+            .words("mechanism", Role::Group)
+            .words("nominal ε", Role::Key)
+            .numbers("k", Role::Group)
+            .numbers("λ", Role::Group)
+    }
+
     /// With a further column of words.
     #[must_use]
     pub fn words(self, name: impl Into<String>, role: Role) -> Self {

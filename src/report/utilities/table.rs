@@ -44,13 +44,7 @@ fn parts(cells: &[UtilityCell]) -> Option<(Grid, String)> {
             utilities.push(&cell.utility);
         }
     }
-    let mut grid = Grid::new()
-        .words("data set", Role::Group)
-        .words("mechanism", Role::Group)
-        .words("nominal ε", Role::Key)
-        .numbers("k", Role::Group)
-        .numbers("λ", Role::Group)
-        .numbers("releases", Role::Detail(0));
+    let mut grid = Grid::of_results().numbers("releases", Role::Detail(0));
     for utility in &utilities {
         grid = grid.numbers(*utility, Role::Value);
     }
