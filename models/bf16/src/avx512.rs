@@ -35,7 +35,7 @@ pub(crate) fn tile<const R: usize>(
     }
     if let Some(rows) = lines.get(steps.len()) {
         for (k, pairs) in rest.iter().enumerate() {
-            add(&mut tile, rows, k % STEPS, pairs);
+            add(&mut tile, rows, k, pairs);
         }
     }
     for (sums, [first, second]) in sums.iter_mut().zip(tile) {

@@ -76,7 +76,7 @@ impl Backend {
             Precision::Bf16 => match Products::detect() {
                 Some(products) => Ok(Self::Kernels(Some(products))),
                 None => Err(Error::usage(
-                    "this processor has no instructions for products of bfloat16 (AVX-512 BF16): take --precision f32",
+                    "this processor has no instructions for products of bfloat16 (AVX-512 BF16): take --precision f32, or, for a run that was made with them, a machine that has them",
                 )),
             },
         }
