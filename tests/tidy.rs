@@ -90,6 +90,7 @@ fn every_source_file_says_what_it_is_for() {
         "hub",
         "server",
         "plot",
+        "parquet",
         "results",
         "utilities",
         "python",
@@ -141,6 +142,7 @@ fn dependencies_point_one_way() {
         "hub",
         "server",
         "plot",
+        "parquet",
         "results",
         "utilities",
     ] {
@@ -148,9 +150,9 @@ fn dependencies_point_one_way() {
         let dependencies = text.split("[dev-dependencies]").next().unwrap();
         for line in dependencies
             .lines()
-            // Weights, and instructions of the processor.
+            // Weights, instructions of the processor, and a file format.
             .filter(|line| {
-                !["teda-model-", "teda-bf16."]
+                !["teda-model-", "teda-bf16.", "teda-parquet."]
                     .iter()
                     .any(|own| line.starts_with(own))
             })
@@ -162,7 +164,7 @@ fn dependencies_point_one_way() {
         for (library, homes) in [
             ("candle", &["models"][..]),
             ("tokenizers", &["models"]),
-            ("polars", &["results", "datasets"]),
+            ("polars-parquet.", &["parquet"]),
             ("hf-hub", &["hub"]),
             ("reqwest", &["hub", "server"]),
             ("plotters", &["plot"]),
@@ -176,7 +178,7 @@ fn dependencies_point_one_way() {
 }
 
 /// The source folders of all crates.
-const CRATES: [&str; 12] = [
+const CRATES: [&str; 13] = [
     "src",
     "core/src",
     "mechanisms/src",
@@ -186,6 +188,7 @@ const CRATES: [&str; 12] = [
     "hub/src",
     "server/src",
     "plot/src",
+    "parquet/src",
     "results/src",
     "utilities/src",
     "python/src",

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use polars::prelude::CompatLevel;
-use polars_arrow::array::{Array, StructArray};
-use polars_arrow::datatypes::{ArrowDataType, Field};
-use polars_arrow::ffi::export_iterator;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use teda::{Error, Result};
+use teda_parquet::arrow::array::{Array, StructArray};
+use teda_parquet::arrow::datatypes::{ArrowDataType, Field};
+use teda_parquet::arrow::ffi::export_iterator;
 use teda_results::frame;
 
 use crate::raised::exception;
@@ -17,7 +16,9 @@ use crate::raised::exception;
 /// without a copy.
 #[pyclass(frozen, module = "teda_audit._native")]
 pub struct Frame {
-    array: Box<dyn Array>,
+    dtype: ArrowDataType,
+    /// One per row group of the file.
+    parts: Vec<Box<dyn Array>>,
     columns: Vec<String>,
 }
 
@@ -37,11 +38,11 @@ impl Frame {
     }
 
     fn __len__(&self) -> usize {
-        self.array.len()
+        self.parts.iter().map(|part| part.len()).sum()
     }
 
     fn __repr__(&self) -> String {
-        format!("<{} rows of {}>", self.array.len(), self.columns.join(", "))
+        format!("<{} rows of {}>", self.__len__(), self.columns.join(", "))
     }
 
     /// The rows as a stream of the Arrow C interface.
@@ -53,38 +54,28 @@ impl Frame {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // Another schema is granted where it can be, says the specification.
         drop(requested_schema);
-        let field = Field::new("".into(), self.array.dtype().clone(), false);
-        let once = std::iter::once(Ok(self.array.clone()));
-        let stream = export_iterator(Box::new(once), field);
+        let field = Field::new("".into(), self.dtype.clone(), false);
+        let parts = self.parts.clone().into_iter().map(Ok);
+        let stream = export_iterator(Box::new(parts), field);
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 }
 
 fn read(directory: &std::path::Path, name: &str) -> Result<Frame> {
     let table = frame::read(directory, name)?;
-    let level = CompatLevel::newest();
-    let fields: Vec<Field> = table
-        .columns()
-        .iter()
-        .map(|column| column.field().to_arrow(level))
-        .collect();
-    let columns = table.columns().iter().map(|column| {
-        let whole = column.as_materialized_series().rechunk();
-        whole.to_arrow(0, level)
-    });
-    let array = StructArray::try_new(
-        ArrowDataType::Struct(fields),
-        table.height(),
-        columns.collect(),
-        None,
-    )
-    .map_err(|e| Error::failed(format!("{}: {name}: {e}", directory.display())))?;
-    let names = table
-        .columns()
-        .iter()
-        .map(|column| column.name().to_string());
+    let columns = table.fields.iter().map(|field| field.name.to_string());
+    let columns = columns.collect();
+    let dtype = ArrowDataType::Struct(table.fields);
+    let part = |columns: Vec<Box<dyn Array>>| {
+        let rows = columns.first().map_or(0, |column| column.len());
+        StructArray::try_new(dtype.clone(), rows, columns, None)
+            .map(StructArray::boxed)
+            .map_err(|e| Error::failed(format!("{}: {name}: {e}", directory.display())))
+    };
+    let parts = table.groups.into_iter().map(part).collect::<Result<_>>()?;
     Ok(Frame {
-        array: array.boxed(),
-        columns: names.collect(),
+        dtype,
+        parts,
+        columns,
     })
 }

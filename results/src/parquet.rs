@@ -8,14 +8,15 @@
 //! = `teda.trials/3`. The same rows in the same order give the same bytes. Files of `teda.trials/2`, which have no
 //! `cause`, can also be read.
 
-use crate::{Row, atomic, threads};
-use polars::prelude::*;
 use std::fs::{self, File};
 use std::io::BufWriter;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::vec;
-use teda_core::{Cause, Reading, Recalled, Result};
+
+use teda_core::Result;
+use teda_parquet::{Broken, Compression, Footer};
+
+use crate::columns::{Gathered, Stored, fields};
+use crate::{Row, atomic};
 
 /// The file's name in the run directory.
 pub(crate) const FILE: &str = "trials.parquet";
@@ -37,11 +38,11 @@ const GROUP_TEXT: usize = 64 << 20;
 pub struct Writer {
     path: PathBuf,
     temporary: PathBuf,
-    parquet: BatchedWriter<BufWriter<File>>,
+    parquet: teda_parquet::Writer<BufWriter<File>>,
     file: File,
     /// Whether rows may have a reading.
     reads: bool,
-    group: Group,
+    group: Gathered,
 }
 
 impl Writer {
@@ -50,17 +51,13 @@ impl Writer {
     /// # Errors
     /// Failed, if it cannot be created.
     pub fn create(dir: &Path, name: &str, reads: bool) -> Result<Self> {
-        threads::can_start()?;
         let path = dir.join(name);
         let temporary = atomic::temporary(&path);
         let unwritable = |e: &dyn std::fmt::Display| atomic::failed(&temporary, "cannot create", e);
         let file = File::create(&temporary).map_err(|e| unwritable(&e))?;
-        let handle = file.try_clone().map_err(|e| unwritable(&e))?;
-        let metadata = KeyValueMetadata::from_static(vec![(SCHEMA_KEY.into(), SCHEMA.into())]);
-        let parquet = ParquetWriter::new(BufWriter::new(handle))
-            .with_compression(ParquetCompression::Zstd(None))
-            .with_key_value_metadata(Some(metadata))
-            .batched(&schema(reads))
+        let handle = BufWriter::new(file.try_clone().map_err(|e| unwritable(&e))?);
+        let pairs = [(SCHEMA_KEY, SCHEMA)];
+        let parquet = teda_parquet::Writer::new(handle, fields(reads), Compression::Zstd, &pairs)
             .map_err(|e| unwritable(&e))?;
         Ok(Self {
             path,
@@ -68,7 +65,7 @@ impl Writer {
             parquet,
             file,
             reads,
-            group: Group::default(),
+            group: Gathered::default(),
         })
     }
 
@@ -85,7 +82,7 @@ impl Writer {
             ));
         }
         self.group.push(row);
-        if self.group.is_full() {
+        if self.group.rows() >= GROUP_ROWS || self.group.text() >= GROUP_TEXT {
             self.write_group()?;
         }
         Ok(())
@@ -96,12 +93,10 @@ impl Writer {
     /// # Errors
     /// Failed, if it cannot be written; an earlier file is then unchanged.
     pub fn finish(mut self) -> Result<()> {
-        if self.group.rows() > 0 {
-            self.write_group()?;
-        }
+        self.write_group()?;
         let written = self.parquet.finish().map_err(|e| e.to_string());
         // Without the sync a power cut after the rename can leave an empty file where the rows were.
-        let synced = written.and_then(|_| self.file.sync_all().map_err(|e| e.to_string()));
+        let synced = written.and_then(|()| self.file.sync_all().map_err(|e| e.to_string()));
         synced.map_err(|e| atomic::failed(&self.temporary, "cannot write", &e))?;
         fs::rename(&self.temporary, &self.path)
             .map_err(|e| atomic::failed(&self.path, "cannot put in place", &e))
@@ -109,136 +104,20 @@ impl Writer {
 
     fn write_group(&mut self) -> Result<()> {
         std::mem::take(&mut self.group)
-            .into_frame(self.reads)
-            .and_then(|frame| self.parquet.write_batch(&frame))
+            .into_arrays(self.reads)
+            .and_then(|columns| self.parquet.write(&columns))
             .map_err(|e| atomic::failed(&self.temporary, "cannot write", &e))
     }
 }
 
-/// The columns and their types.
-fn schema(reads: bool) -> Schema {
-    let list = DataType::List(Box::new(DataType::UInt32));
-    let mut schema = Schema::from_iter([
-        Field::new("cell".into(), DataType::UInt32),
-        Field::new("trial".into(), DataType::UInt64),
-        Field::new("candidates".into(), list.clone()),
-        Field::new("secret".into(), DataType::UInt32),
-        Field::new("release".into(), DataType::String),
-        Field::new("guess".into(), DataType::UInt32),
-        Field::new("hit".into(), DataType::Boolean),
-        Field::new("margin".into(), DataType::Float64),
-        Field::new(
-            "log_likelihoods".into(),
-            DataType::List(Box::new(DataType::Float64)),
-        ),
-        Field::new("error".into(), DataType::String),
-        Field::new("cause".into(), DataType::String),
-    ]);
-    if reads {
-        schema.insert("reconstruction".into(), DataType::String);
-        schema.insert("recalled".into(), list);
-    }
-    schema
-}
-
-/// The rows of the next group, column by column.
-#[derive(Default)]
-struct Group {
-    cell: Vec<u32>,
-    trial: Vec<u64>,
-    candidates: Vec<Vec<u32>>,
-    secret: Vec<u32>,
-    release: Vec<String>,
-    guess: Vec<u32>,
-    hit: Vec<bool>,
-    margin: Vec<f64>,
-    log_likelihoods: Vec<Vec<f64>>,
-    error: Vec<Option<String>>,
-    cause: Vec<Option<&'static str>>,
-    reconstruction: Vec<Option<String>>,
-    recalled: Vec<Vec<u32>>,
-    /// Bytes of all the text above.
-    text: usize,
-}
-
-impl Group {
-    fn rows(&self) -> usize {
-        self.cell.len()
-    }
-
-    fn is_full(&self) -> bool {
-        self.rows() >= GROUP_ROWS || self.text >= GROUP_TEXT
-    }
-
-    fn push(&mut self, row: Row) {
-        self.text += row.release.len() + row.error.as_ref().map_or(0, String::len);
-        self.cell.push(row.cell);
-        self.trial.push(row.trial);
-        self.candidates.push(row.candidates);
-        self.secret.push(row.secret);
-        self.release.push(row.release);
-        self.guess.push(row.guess);
-        self.hit.push(row.hit);
-        self.margin.push(row.margin);
-        self.log_likelihoods.push(row.log_likelihoods);
-        self.error.push(row.error);
-        self.cause.push(row.cause.map(Cause::name));
-        let numbers = |reading: &Reading| {
-            let of = |r: Recalled| [r.source, r.release, r.text];
-            [of(reading.words), of(reading.rare)].concat()
-        };
-        self.recalled
-            .push(row.reading.as_ref().map(numbers).unwrap_or_default());
-        let text = row.reading.map(|reading| reading.text);
-        self.text += text.as_ref().map_or(0, String::len);
-        self.reconstruction.push(text);
-    }
-
-    fn into_frame(self, reads: bool) -> PolarsResult<DataFrame> {
-        let rows = self.rows();
-        let mut columns = vec![
-            Column::new("cell".into(), self.cell),
-            Column::new("trial".into(), self.trial),
-            lists::<UInt32Type>("candidates", &self.candidates, DataType::UInt32),
-            Column::new("secret".into(), self.secret),
-            Column::new("release".into(), self.release),
-            Column::new("guess".into(), self.guess),
-            Column::new("hit".into(), self.hit),
-            Column::new("margin".into(), self.margin),
-            lists::<Float64Type>("log_likelihoods", &self.log_likelihoods, DataType::Float64),
-            Column::new("error".into(), self.error),
-            Column::new("cause".into(), self.cause),
-        ];
-        if reads {
-            columns.push(Column::new("reconstruction".into(), self.reconstruction));
-            columns.push(lists::<UInt32Type>(
-                "recalled",
-                &self.recalled,
-                DataType::UInt32,
-            ));
-        }
-        DataFrame::new(rows, columns)
-    }
-}
-
-/// A column of lists.
-fn lists<T: PolarsNumericType>(name: &str, lists: &[Vec<T::Native>], inner: DataType) -> Column {
-    let values = lists.iter().map(Vec::len).sum();
-    let mut builder =
-        ListPrimitiveChunkedBuilder::<T>::new(name.into(), lists.len(), values, inner);
-    for list in lists {
-        builder.append_slice(list);
-    }
-    builder.finish().into_column()
-}
-
-/// The rows of a `trials.parquet` in order, using the memory of one row group.
+/// The rows of a `trials.parquet` in order, using the memory of the columns of one row group.
 pub struct Rows {
     path: PathBuf,
-    /// The whole file's metadata, and the index of its next row group.
-    metadata: FileMetadataRef,
+    footer: Footer,
+    /// The index of the next row group.
     next: usize,
-    current: vec::IntoIter<Row>,
+    /// The group being read, and the index of its next row.
+    current: Option<(Stored, usize)>,
 }
 
 impl Rows {
@@ -247,49 +126,41 @@ impl Rows {
     /// # Errors
     /// Failed, if it cannot be read, is damaged or has another schema.
     pub fn open(dir: &Path, name: &str) -> Result<Self> {
-        threads::can_start()?;
         let path = dir.join(name);
-        let file = File::open(&path).map_err(|e| atomic::failed(&path, "cannot read", &e))?;
-        let damaged = |e: &dyn std::fmt::Display| atomic::failed(&path, "damaged", e);
-        let metadata =
-            caught(|| ParquetReader::new(file).get_metadata().cloned()).map_err(|e| damaged(&e))?;
-        let pairs = metadata.key_value_metadata().iter().flatten();
-        let found = pairs
-            .filter(|pair| pair.key == SCHEMA_KEY)
-            .find_map(|pair| pair.value.as_ref());
-        if found.is_none_or(|schema| ![SCHEMA, WITHOUT_CAUSE].contains(&&schema[..])) {
-            let found = found.map_or("(none)", String::as_str);
-            let what =
-                format!("schema '{found}', but this teda reads '{SCHEMA}' and '{WITHOUT_CAUSE}'");
-            return Err(atomic::failed(&path, "cannot read", &what));
+        let mut file = File::open(&path).map_err(|e| atomic::failed(&path, "cannot read", &e))?;
+        let footer = Footer::read(&mut file).map_err(|e| atomic::failed(&path, "damaged", &e))?;
+        match footer.value(SCHEMA_KEY) {
+            Some(SCHEMA | WITHOUT_CAUSE) => Ok(Self {
+                path,
+                footer,
+                next: 0,
+                current: None,
+            }),
+            other => {
+                let found = other.unwrap_or("(none)");
+                let what = format!(
+                    "schema '{found}', but this teda reads '{SCHEMA}' and '{WITHOUT_CAUSE}'"
+                );
+                Err(atomic::failed(&path, "cannot read", &what))
+            }
         }
-        Ok(Self {
-            path,
-            metadata,
-            next: 0,
-            current: Vec::new().into_iter(),
-        })
     }
 
-    /// Reads row group `number`.
-    ///
-    /// The reader is shown a file with only this group: asked for a slice of the whole file, it would decode every
-    /// group before the slice as well.
-    fn group(&self, number: usize) -> Result<Vec<Row>> {
-        let group = self.metadata.row_groups[number].clone();
-        let metadata = FileMetadata {
-            num_rows: group.num_rows(),
-            row_groups: vec![group],
-            ..FileMetadata::clone(&self.metadata)
-        };
-        let file =
+    /// Whether rows may have a reading.
+    pub(crate) fn reads(&self) -> bool {
+        Stored::has_readings(&self.footer)
+    }
+
+    /// Reads the columns of row group `number`.
+    fn group(&self, number: usize) -> Result<Stored> {
+        // Not kept open: as many files may be read side by side as a run has shards.
+        let mut file =
             File::open(&self.path).map_err(|e| atomic::failed(&self.path, "cannot read", &e))?;
-        caught(|| {
-            let mut reader = ParquetReader::new(file).set_rechunk(true);
-            reader.set_metadata(Arc::new(metadata));
-            rows(&reader.finish()?)
-        })
-        .map_err(|e| atomic::failed(&self.path, &format!("row group {number} is damaged"), &e))
+        Stored::read(&self.footer, &mut file, number).map_err(|e| self.damaged(number, &e))
+    }
+
+    fn damaged(&self, group: usize, error: &Broken) -> teda_core::Error {
+        atomic::failed(&self.path, &format!("row group {group} is damaged"), error)
     }
 }
 
@@ -298,127 +169,32 @@ impl Iterator for Rows {
 
     fn next(&mut self) -> Option<Result<Row>> {
         loop {
-            if let Some(row) = self.current.next() {
-                return Some(Ok(row));
+            match &mut self.current {
+                Some((group, at)) if *at < group.rows() => {
+                    let row = group.row(*at);
+                    *at += 1;
+                    return Some(row.map_err(|e| self.damaged(self.next - 1, &e)));
+                }
+                // Frees the memory of the last group.
+                _ => self.current = None,
             }
-            if self.next == self.metadata.row_groups.len() {
+            if self.next == self.footer.groups().len() {
                 return None;
             }
             let group = self.group(self.next);
             self.next += 1;
             match group {
-                Ok(rows) => self.current = rows.into_iter(),
+                Ok(group) => self.current = Some((group, 0)),
                 Err(e) => return Some(Err(e)),
             }
         }
     }
 }
 
-/// Runs polars on a file that may be damaged: polars panics on some damage, which becomes an error here.
-pub(crate) fn caught<T>(read: impl FnOnce() -> PolarsResult<T>) -> PolarsResult<T> {
-    catch_unwind(AssertUnwindSafe(read))
-        .unwrap_or_else(|_| Err(polars_err!(ComputeError: "the Parquet reader gave up")))
-}
-
-/// The rows of a frame, which must have the columns of [`schema`], except that `cause` and those of readings may be
-/// missing, and nulls only in `error`, `cause` and `reconstruction`.
-fn rows(frame: &DataFrame) -> PolarsResult<Vec<Row>> {
-    let column = |name: &str| {
-        let column = frame.column(name)?;
-        match column.null_count() {
-            0 => Ok(column),
-            nulls => Err(polars_err!(ComputeError: "column '{name}' has {nulls} nulls")),
-        }
-    };
-    let mut cells = column("cell")?.u32()?.no_null_iter();
-    let mut trials = column("trial")?.u64()?.no_null_iter();
-    let mut secrets = column("secret")?.u32()?.no_null_iter();
-    let mut releases = column("release")?.str()?.no_null_iter();
-    let mut guesses = column("guess")?.u32()?.no_null_iter();
-    let mut hits = column("hit")?.bool()?.no_null_iter();
-    let mut margins = column("margin")?.f64()?.no_null_iter();
-    let mut errors = frame.column("error")?.str()?.iter();
-    let causes = match frame.column("cause") {
-        Ok(column) => column
-            .str()?
-            .iter()
-            .map(cause)
-            .collect::<PolarsResult<_>>()?,
-        Err(_) => vec![None; frame.height()],
-    };
-    let mut causes = causes.into_iter();
-    let mut readings = readings(frame)?.into_iter();
-    let candidates = column("candidates")?.list()?;
-    let (bounds, inner) = (candidates.offsets()?, candidates.get_inner());
-    let mut sets = slices(&bounds, inner.u32()?.cont_slice()?);
-    let likelihoods = column("log_likelihoods")?.list()?;
-    let (bounds, inner) = (likelihoods.offsets()?, likelihoods.get_inner());
-    let mut likelihoods = slices(&bounds, inner.f64()?.cont_slice()?);
-    let mut row = || {
-        let row = Row {
-            cell: cells.next()?,
-            trial: trials.next()?,
-            candidates: sets.next()?.to_vec(),
-            secret: secrets.next()?,
-            release: releases.next()?.to_owned(),
-            guess: guesses.next()?,
-            hit: hits.next()?,
-            margin: margins.next()?,
-            log_likelihoods: likelihoods.next()?.to_vec(),
-            error: errors.next()?.map(str::to_owned),
-            cause: causes.next()?,
-            reading: readings.next()?,
-        };
-        Some(row.with_cause())
-    };
-    Ok(std::iter::from_fn(&mut row).collect())
-}
-
-/// The readings of a frame's rows, if it has any.
-fn readings(frame: &DataFrame) -> PolarsResult<Vec<Option<Reading>>> {
-    let Ok(texts) = frame.column("reconstruction") else {
-        return Ok(vec![None; frame.height()]);
-    };
-    let numbers = frame.column("recalled")?.list()?;
-    let (bounds, inner) = (numbers.offsets()?, numbers.get_inner());
-    let numbers = slices(&bounds, inner.u32()?.cont_slice()?);
-    let reading = |(text, numbers): (Option<&str>, &[u32])| {
-        let of = |numbers: &[u32]| Recalled {
-            source: numbers[0],
-            release: numbers[1],
-            text: numbers[2],
-        };
-        match (text, numbers) {
-            (None, []) => Ok(None),
-            (Some(text), [_, _, _, _, _, _]) => Ok(Some(Reading {
-                text: text.to_owned(),
-                words: of(&numbers[..3]),
-                rare: of(&numbers[3..]),
-            })),
-            _ => Err(polars_err!(ComputeError: "a reconstruction has {} numbers", numbers.len())),
-        }
-    };
-    texts.str()?.iter().zip(numbers).map(reading).collect()
-}
-
-/// The cause with this name.
-fn cause(name: Option<&str>) -> PolarsResult<Option<Cause>> {
-    let read = |name| {
-        Cause::named(name).ok_or_else(|| polars_err!(ComputeError: "'{name}' is not a cause"))
-    };
-    name.map(read).transpose()
-}
-
-/// The lists of a column, given where each begins in the values of all.
-fn slices<'a, T>(bounds: &'a [i64], values: &'a [T]) -> impl Iterator<Item = &'a [T]> {
-    bounds
-        .windows(2)
-        .map(|pair| &values[pair[0] as usize..pair[1] as usize])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use teda_core::{Reading, Recalled};
 
     fn write(dir: &Path, trials: std::ops::Range<u64>) -> Vec<Row> {
         let rows: Vec<Row> = trials.map(Row::example).collect();
@@ -442,11 +218,7 @@ mod tests {
             assert!(read(dir.path()).unwrap() == rows, "{count} rows");
         }
         assert_eq!(
-            Rows::open(dir.path(), FILE)
-                .unwrap()
-                .metadata
-                .row_groups
-                .len(),
+            Rows::open(dir.path(), FILE).unwrap().footer.groups().len(),
             3
         );
     }
@@ -474,7 +246,7 @@ mod tests {
             .for_each(|row| writer.push(row.clone()).unwrap());
         writer.finish().unwrap();
         assert!(read(dir.path()).unwrap() == rows);
-        assert_eq!(schema(true).len(), schema(false).len() + 2);
+        assert_eq!(fields(true).len(), fields(false).len() + 2);
     }
 
     #[test]
@@ -500,7 +272,7 @@ mod tests {
         }
         writer.finish().unwrap();
         let rows = Rows::open(dir.path(), FILE).unwrap();
-        assert_eq!(rows.metadata.row_groups.len(), 2);
+        assert_eq!(rows.footer.groups().len(), 2);
         assert!(rows.map(Result::unwrap).all(|row| row == long));
     }
 
@@ -510,15 +282,18 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let none = |row| Row { cause: None, ..row };
         let rows: Vec<Row> = (0..50).map(Row::example).map(none).collect();
-        let mut group = Group::default();
+        let mut group = Gathered::default();
         rows.iter().for_each(|row| group.push(row.clone()));
-        let mut frame = group.into_frame(false).unwrap().drop("cause").unwrap();
-        let pairs = vec![(SCHEMA_KEY.into(), WITHOUT_CAUSE.into())];
+        let mut columns = group.into_arrays(false).unwrap();
+        let mut fields = fields(false);
+        assert_eq!(fields.pop().unwrap().name.as_str(), "cause");
+        columns.pop();
         let file = File::create(dir.path().join(FILE)).unwrap();
-        ParquetWriter::new(file)
-            .with_key_value_metadata(Some(KeyValueMetadata::from_static(pairs)))
-            .finish(&mut frame)
-            .unwrap();
+        let pairs = [(SCHEMA_KEY, WITHOUT_CAUSE)];
+        let mut writer =
+            teda_parquet::Writer::new(file, fields, Compression::Zstd, &pairs).unwrap();
+        writer.write(&columns).unwrap();
+        writer.finish().unwrap();
         let found = read(dir.path()).unwrap();
         let failed = found.iter().filter(|row| row.cause.is_some()).count();
         assert_eq!(
@@ -573,9 +348,10 @@ mod tests {
     #[test]
     fn a_foreign_parquet_file_is_refused_by_schema() {
         let dir = tempfile::tempdir().unwrap();
-        let mut frame = DataFrame::new(1, vec![Column::new("a".into(), [1_u32])]).unwrap();
         let file = File::create(dir.path().join(FILE)).unwrap();
-        ParquetWriter::new(file).finish(&mut frame).unwrap();
+        let some = fields(false)[..1].to_vec();
+        let writer = teda_parquet::Writer::new(file, some, Compression::Zstd, &[]).unwrap();
+        writer.finish().unwrap();
         let error = read(dir.path()).unwrap_err().to_string();
         assert!(error.contains("schema '(none)'"), "{error}");
     }

@@ -5,47 +5,63 @@
 //! Columns `list` UInt32, `number` UInt32, `text` String, all without nulls, sorted by `list` and `number`, both from
 //! 0 without gaps. A cell's list is [`CellPlan::texts`](crate::CellPlan::texts). The same texts give the same bytes.
 
-use crate::parquet::caught;
-use crate::{atomic, checksum, threads};
-use polars::prelude::*;
 use std::fs::File;
 use std::path::Path;
+
 use teda_core::Result;
+use teda_parquet::arrow::array::{MutableBinaryViewArray, PrimitiveArray, Utf8ViewArray};
+use teda_parquet::arrow::datatypes::{ArrowDataType, Field};
+use teda_parquet::{Broken, Compression, Footer, Writer};
+
+use crate::{atomic, checksum};
 
 /// The file's name in the run directory.
 const FILE: &str = "texts.parquet";
+
+/// Rows of a row group.
+const GROUP: usize = 1 << 18;
 
 /// Writes the lists into the run directory `dir` atomically and returns the file's SHA-256.
 ///
 /// # Errors
 /// Failed, if the file cannot be written.
 pub fn write(dir: &Path, lists: &[impl AsRef<[String]>]) -> Result<String> {
-    threads::can_start()?;
     let path = dir.join(FILE);
     let bytes = encoded(lists).map_err(|e| atomic::failed(&path, "cannot write", &e))?;
     atomic::write(&path, &bytes)?;
     checksum::sha256(&path)
 }
 
-fn encoded(lists: &[impl AsRef<[String]>]) -> PolarsResult<Vec<u8>> {
-    let (mut list, mut number, mut text) = (Vec::new(), Vec::new(), Vec::new());
-    for (place, texts) in (0_u32..).zip(lists) {
-        for (i, one) in (0_u32..).zip(texts.as_ref()) {
+fn encoded(lists: &[impl AsRef<[String]>]) -> teda_parquet::Result<Vec<u8>> {
+    let field = |name: &str, dtype| Field::new(name.into(), dtype, true);
+    let fields = vec![
+        field("list", ArrowDataType::UInt32),
+        field("number", ArrowDataType::UInt32),
+        field("text", ArrowDataType::Utf8View),
+    ];
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes, fields, Compression::Zstd, &[])?;
+    let numbered = |(list, texts): (u32, &[String])| {
+        let texts = (0_u32..).zip(texts.to_vec());
+        texts.map(move |(number, text)| (list, number, text))
+    };
+    let lists = (0_u32..).zip(lists.iter().map(AsRef::as_ref));
+    let mut rows = lists.flat_map(numbered).peekable();
+    while rows.peek().is_some() {
+        let (mut list, mut number) = (Vec::new(), Vec::new());
+        let mut text = MutableBinaryViewArray::<str>::new();
+        for (place, i, one) in rows.by_ref().take(GROUP) {
             list.push(place);
             number.push(i);
-            text.push(one.as_str());
+            text.push_value(one);
         }
+        writer.write(&[
+            PrimitiveArray::from_vec(list).boxed(),
+            PrimitiveArray::from_vec(number).boxed(),
+            text.freeze().boxed(),
+        ])?;
     }
-    let columns = vec![
-        Column::new("list".into(), list),
-        Column::new("number".into(), number),
-        Column::new("text".into(), text),
-    ];
-    let mut frame = DataFrame::new(columns[0].len(), columns)?;
-    let mut bytes = Vec::new();
-    ParquetWriter::new(&mut bytes)
-        .with_compression(ParquetCompression::Zstd(None))
-        .finish(&mut frame)?;
+    writer.finish()?;
     Ok(bytes)
 }
 
@@ -64,18 +80,25 @@ pub fn verify(dir: &Path, sha256: &str) -> Result<()> {
 pub fn read(dir: &Path, sha256: &str) -> Result<Vec<Vec<String>>> {
     verify(dir, sha256)?;
     let path = dir.join(FILE);
-    let file = File::open(&path).map_err(|e| atomic::failed(&path, "cannot read", &e))?;
-    caught(|| decoded(&ParquetReader::new(file).finish()?))
-        .map_err(|e| atomic::failed(&path, "damaged", &e))
+    let mut file = File::open(&path).map_err(|e| atomic::failed(&path, "cannot read", &e))?;
+    decoded(&mut file).map_err(|e| atomic::failed(&path, "damaged", &e))
 }
 
-fn decoded(frame: &DataFrame) -> PolarsResult<Vec<Vec<String>>> {
-    let list = frame.column("list")?.u32()?.iter();
-    let text = frame.column("text")?.str()?.iter();
+fn decoded(file: &mut File) -> teda_parquet::Result<Vec<Vec<String>>> {
+    let footer = Footer::read(file)?;
     let mut lists: Vec<Vec<String>> = Vec::new();
-    for (list, text) in list.flatten().zip(text.flatten()) {
-        lists.resize_with(lists.len().max(list as usize + 1), Vec::new);
-        lists[list as usize].push(text.to_owned());
+    for group in 0..footer.groups().len() {
+        let numbers = footer.column(file, group, "list", None)?;
+        let texts = footer.column(file, group, "text", None)?;
+        let numbers = numbers.as_any().downcast_ref::<PrimitiveArray<u32>>();
+        let texts = texts.as_any().downcast_ref::<Utf8ViewArray>();
+        let both = numbers.zip(texts);
+        let (numbers, texts) =
+            both.ok_or_else(|| Broken::new("its columns hold something else"))?;
+        for (list, text) in numbers.values_iter().zip(texts.values_iter()) {
+            lists.resize_with(lists.len().max(*list as usize + 1), Vec::new);
+            lists[*list as usize].push(text.to_owned());
+        }
     }
     Ok(lists)
 }

@@ -23,7 +23,7 @@ pub fn finish(mut journal: Journal, keep: impl FnOnce(String) -> Result<()>) -> 
     let (dir, reads) = (journal.dir().to_owned(), journal.reads());
     // Some systems do not remove a file that is open.
     drop(journal);
-    let mut writer = Writer::create(&dir, parquet::FILE, reads)?;
+    let mut writer = create(&dir, reads)?;
     for row in journal::Lines::open(&dir)? {
         writer.push(row?)?;
     }
@@ -32,6 +32,23 @@ pub fn finish(mut journal: Journal, keep: impl FnOnce(String) -> Result<()>) -> 
     keep(sha256(&dir)?)?;
     let path = dir.join(journal::FILE);
     fs::remove_file(&path).map_err(|e| atomic::failed(&path, "cannot remove", &e))
+}
+
+/// Creates the `trials.parquet` of a run whose rows are made already, as when shards are merged; `reads` says whether
+/// rows may have a reading.
+///
+/// # Errors
+/// Failed, if it cannot be created.
+pub fn create(dir: &Path, reads: bool) -> Result<Writer> {
+    Writer::create(dir, parquet::FILE, reads)
+}
+
+/// Whether rows of a finished run may have a reading.
+///
+/// # Errors
+/// Failed, if they cannot be read.
+pub fn reads(dir: &Path) -> Result<bool> {
+    Ok(Rows::open(dir, parquet::FILE)?.reads())
 }
 
 /// SHA-256 of `trials.parquet`, in hexadecimal.

@@ -52,7 +52,7 @@ pub struct Made {
     pub directory: RunDir,
     /// What it was asked to do.
     pub manifest: Manifest,
-    /// Its rows, if they are kept.
+    /// Its rows, if they are kept and not stored yet.
     pub journal: Option<Journal>,
     /// Its trials, counted.
     pub trials: Trials,

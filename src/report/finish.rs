@@ -37,7 +37,6 @@ pub fn write(made: Made, watch: &Watch) -> Result<(PathBuf, Vec<Cell>)> {
         trials: made,
     } = made;
     let directory = directory.path();
-    let keeps_rows = journal.is_some();
     if let Some(journal) = journal {
         trials::finish(journal, |sha256| {
             manifest.trials_sha256 = Some(sha256);
@@ -58,7 +57,7 @@ pub fn write(made: Made, watch: &Watch) -> Result<(PathBuf, Vec<Cell>)> {
     let counted = with_plans(&manifest.cells, counted, is_part);
     let cells = judge(&counted, Texts::Stored(directory, &manifest))?;
     write_results(directory, &cells, &[], View::default())?;
-    if !keeps_rows {
+    if manifest.trials_sha256.is_none() {
         manifest.cells_sha256 = Some(Document::cells_sha256(&directory.join(RESULT))?);
     }
     manifest.status = Status::Complete;

@@ -4,7 +4,7 @@ use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 
 use teda_core::{Error, Result};
-use teda_results::{Cell, Journal, Row, RunDir, Status, run_name, texts, trials};
+use teda_results::{Cell, Row, RunDir, Status, run_name, texts, trials};
 
 use crate::audit::counting;
 use crate::audit::run::{Made, Trials};
@@ -40,7 +40,10 @@ pub fn merge(
             &texts::read(&shards[0].directory, sha256)?,
         )?;
     }
-    let mut journal = Journal::create(directory.path(), &manifest.identity())?;
+    // No journal: what a kill takes away is in the shards.
+    let mut readings = shards.iter().map(|shard| trials::reads(&shard.directory));
+    let reads = readings.try_fold(false, |any, reads| reads.map(|reads| any | reads))?;
+    let mut writer = trials::create(directory.path(), reads)?;
     let choices = counting::choices(&manifest.cells);
     let mut counts = counting::begin(&manifest.cells, &choices, config.trials)?;
     let mut offset = 0;
@@ -55,7 +58,7 @@ pub fn merge(
         for stream in &mut streams {
             while let Some(row) = next_of(stream, first..offset)? {
                 counting::add(&mut counts, &row)?;
-                journal.append(&row)?;
+                writer.push(row)?;
             }
         }
     }
@@ -68,7 +71,9 @@ pub fn merge(
             )));
         }
     }
-    journal.flush()?;
+    writer.finish()?;
+    manifest.trials_sha256 = Some(trials::sha256(directory.path())?);
+    manifest.save(directory.path())?;
     let attacks = manifest
         .cells
         .iter()
@@ -82,7 +87,7 @@ pub fn merge(
     };
     let made = Made {
         directory,
-        journal: Some(journal),
+        journal: None,
         trials: Trials {
             counts,
             seconds,

@@ -2,7 +2,10 @@
 
 use std::iter;
 
-use polars::prelude::{ArrowDataType, DataFrame, DataType, PolarsResult};
+use teda_parquet::Broken;
+use teda_parquet::arrow::array::{Array, PrimitiveArray, Utf8ViewArray};
+use teda_parquet::arrow::datatypes::ArrowDataType;
+use teda_parquet::arrow::types::NativeType;
 
 use crate::intake::{Field, Value};
 
@@ -13,7 +16,7 @@ pub(super) enum Kind {
     Number,
     /// Only nulls: the column has no type.
     Null,
-    /// Something that is not needed, or that polars is not built to read here, such as decimal numbers.
+    /// Something that is not needed, or that is not read here, such as decimal numbers.
     Other,
 }
 
@@ -42,30 +45,52 @@ impl Kind {
 /// The fields of one column. For a column that is not read, the iterator never ends.
 pub(super) type Cells<'a> = Box<dyn Iterator<Item = Field<'a>> + 'a>;
 
-/// The fields of the column with this name and kind; `frame` has the columns that were read.
+/// The fields of the column with this name and kind; `values` are those that were read.
 ///
 /// # Errors
-/// The error of polars, if `frame` lacks the column.
+/// If they are of another type than the column.
 pub(super) fn cells<'a>(
-    frame: &'a DataFrame,
     column: Option<&'a (String, Kind)>,
-) -> PolarsResult<Cells<'a>> {
+    values: Option<&'a dyn Array>,
+) -> teda_parquet::Result<Cells<'a>> {
     let Some((name, kind)) = column else {
         return Ok(Box::new(iter::repeat(Field::MISSING)));
     };
     let field = move |value| Field { name, value };
     let text = move |text: Option<&'a str>| field(text.map_or(Value::Null, Value::Text));
     let number = move |number: Option<f64>| field(number.map_or(Value::Null, Value::Number));
-    Ok(match kind {
-        Kind::Text => Box::new(frame.column(name)?.str()?.iter().map(text)),
-        Kind::Number => {
-            let numbers = frame.column(name)?.cast(&DataType::Float64)?;
-            let numbers: Vec<Option<f64>> = numbers.f64()?.iter().collect();
-            Box::new(numbers.into_iter().map(number))
-        }
-        Kind::Null => Box::new(iter::repeat(field(Value::Null))),
-        Kind::Other => Box::new(iter::repeat(field(Value::Other(
+    Ok(match (kind, values) {
+        (Kind::Text, Some(values)) => Box::new(typed::<Utf8ViewArray>(values)?.iter().map(text)),
+        (Kind::Number, Some(values)) => Box::new(numbers(values)?.map(number)),
+        (Kind::Null, _) => Box::new(iter::repeat(field(Value::Null))),
+        _ => Box::new(iter::repeat(field(Value::Other(
             "of a type that is not read (read are strings, and numbers of 32 and 64 bits)",
         )))),
     })
+}
+
+fn typed<A: Array>(values: &dyn Array) -> teda_parquet::Result<&A> {
+    let typed = values.as_any().downcast_ref();
+    typed.ok_or_else(|| Broken::new(format!("a column holds {:?}", values.dtype())))
+}
+
+/// Numbers as double precision, rounded where they are integers beyond 2⁵³.
+fn numbers(values: &dyn Array) -> teda_parquet::Result<Box<dyn Iterator<Item = Option<f64>> + '_>> {
+    fn of<T: NativeType>(
+        values: &dyn Array,
+        double: fn(T) -> f64,
+    ) -> teda_parquet::Result<Box<dyn Iterator<Item = Option<f64>> + '_>> {
+        let numbers = typed::<PrimitiveArray<T>>(values)?.iter();
+        Ok(Box::new(
+            numbers.map(move |number| number.copied().map(double)),
+        ))
+    }
+    match values.dtype() {
+        ArrowDataType::Int32 => of::<i32>(values, f64::from),
+        ArrowDataType::Int64 => of::<i64>(values, |number| number as f64),
+        ArrowDataType::UInt32 => of::<u32>(values, f64::from),
+        ArrowDataType::UInt64 => of::<u64>(values, |number| number as f64),
+        ArrowDataType::Float32 => of::<f32>(values, f64::from),
+        _ => of::<f64>(values, |number| number),
+    }
 }

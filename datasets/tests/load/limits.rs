@@ -2,11 +2,10 @@
 
 use std::io::Read;
 
-use polars::prelude::Column;
 use teda_core::Error;
 use teda_datasets::{Limits, load, parse, parse_recorded};
 
-use crate::parquet::{parquet, strings};
+use crate::parquet::{Column, parquet, strings};
 use crate::support::{Folder, gzip, request, says};
 
 /// Small ones, so that tests need no large files.

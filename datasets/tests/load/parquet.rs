@@ -1,29 +1,68 @@
 //! Parquet.
 
-use polars::prelude::{Column, DataFrame, ParquetCompression, ParquetWriter};
+use teda_parquet::arrow::array::{Array, BooleanArray, NullArray, PrimitiveArray, Utf8ViewArray};
+use teda_parquet::arrow::datatypes::{ArrowDataType, Field};
+use teda_parquet::arrow::types::NativeType;
+use teda_parquet::{Compression, Writer};
 
 use crate::support::{Folder, dataset, failure, of_split, request, says, try_load, usage};
 
+/// A column's name and values.
+pub type Column = (String, Box<dyn Array>);
+
 pub fn parquet(columns: Vec<Column>) -> Vec<u8> {
+    packed(&[columns], Compression::Zstd)
+}
+
+/// A file with these row groups.
+fn packed(groups: &[Vec<Column>], compression: Compression) -> Vec<u8> {
+    let field = |(name, values): &Column| Field::new(name.into(), values.dtype().clone(), true);
+    let fields = groups[0].iter().map(field).collect();
     let mut bytes = Vec::new();
-    let mut frame = DataFrame::new_infer_height(columns).unwrap();
-    ParquetWriter::new(&mut bytes).finish(&mut frame).unwrap();
+    let mut writer = Writer::new(&mut bytes, fields, compression, &[]).unwrap();
+    for columns in groups {
+        let columns: Vec<_> = columns.iter().map(|(_, values)| values.clone()).collect();
+        writer.write(&columns).unwrap();
+    }
+    writer.finish().unwrap();
     bytes
 }
 
-pub fn strings(name: &str, values: &[&str]) -> Column {
-    Column::new(name.into(), values)
+pub fn strings<T: AsRef<str>>(name: &str, values: &[T]) -> Column {
+    (
+        name.into(),
+        Utf8ViewArray::from_slice_values(values).boxed(),
+    )
 }
 
-fn numbers(name: &str, values: &[i64]) -> Column {
-    Column::new(name.into(), values)
+pub fn strings_or_nulls(name: &str, values: &[Option<&str>]) -> Column {
+    (name.into(), Utf8ViewArray::from_slice(values).boxed())
+}
+
+pub fn numbers<T: NativeType>(name: &str, values: &[T]) -> Column {
+    (name.into(), PrimitiveArray::from_slice(values).boxed())
+}
+
+pub fn numbers_or_nulls<T: NativeType>(name: &str, values: &[Option<T>]) -> Column {
+    (name.into(), PrimitiveArray::from(values.to_vec()).boxed())
+}
+
+pub fn truths(name: &str, values: &[bool]) -> Column {
+    (name.into(), BooleanArray::from_slice(values).boxed())
+}
+
+pub fn nulls(name: &str, rows: usize) -> Column {
+    (
+        name.into(),
+        NullArray::new(ArrowDataType::Null, rows).boxed(),
+    )
 }
 
 #[test]
 fn rows_are_read_as_from_other_formats() {
     let folder = Folder::new();
     let bytes = parquet(vec![
-        numbers("id", &[1, 2, 3, 4]),
+        numbers("id", &[1_i64, 2, 3, 4]),
         strings("text", &[" a\nb", "c", "", "c"]),
         strings("other", &["w", "x", "y", "z"]),
     ]);
@@ -46,14 +85,25 @@ fn rows_are_read_as_from_other_formats() {
 }
 
 #[test]
+fn row_groups_follow_each_other() {
+    let folder = Folder::new();
+    let groups = [&["a", "b"][..], &["c"], &["d", "e"]].map(|texts| vec![strings("text", texts)]);
+    let path = folder.file("a.parquet", packed(&groups, Compression::Zstd));
+    assert_eq!(dataset(&path).texts, ["a", "b", "c", "d", "e"]);
+    let groups = [&["a"][..], &["b", "c\0"]].map(|texts| vec![strings("text", texts)]);
+    let path = folder.file("b.parquet", packed(&groups, Compression::Zstd));
+    says(&usage(&request(&path)), &[&path, "row 3", "NUL"]);
+}
+
+#[test]
 fn the_only_column_with_strings_is_taken() {
     let folder = Folder::new();
-    let one = parquet(vec![numbers("id", &[1]), strings("review", &["r"])]);
+    let one = parquet(vec![numbers("id", &[1_i64]), strings("review", &["r"])]);
     assert_eq!(dataset(&folder.file("a.parquet", one)).texts, ["r"]);
     let two = parquet(vec![strings("x", &["r"]), strings("y", &["s"])]);
     let path = folder.file("b.parquet", two);
     says(&usage(&request(&path)), &[&path, "x, y"]);
-    let none = parquet(vec![numbers("id", &[1])]);
+    let none = parquet(vec![numbers("id", &[1_i64])]);
     says(
         &usage(&request(&folder.file("c.parquet", none))),
         &["no column with strings"],
@@ -79,7 +129,7 @@ fn splits_are_chosen_by_the_column() {
 #[test]
 fn a_null_and_a_nul_are_placed() {
     let folder = Folder::new();
-    let null = Column::new("text".into(), &[Some("a"), None, Some("b")]);
+    let null = strings_or_nulls("text", &[Some("a"), None, Some("b")]);
     let path = folder.file("a.parquet", parquet(vec![null]));
     says(&usage(&request(&path)), &[&path, "row 2", "null"]);
     let nul = folder.file(
@@ -92,7 +142,7 @@ fn a_null_and_a_nul_are_placed() {
 #[test]
 fn no_rows_are_told() {
     let folder = Folder::new();
-    let path = folder.file("a.parquet", parquet(vec![strings("text", &[])]));
+    let path = folder.file("a.parquet", parquet(vec![strings::<&str>("text", &[])]));
     says(&usage(&request(&path)), &["a.parquet", "it is empty"]);
 }
 
@@ -100,13 +150,9 @@ fn no_rows_are_told() {
 fn what_is_not_utf_8_is_placed() {
     let folder = Folder::new();
     let texts: Vec<String> = (0..100).map(|i| format!("the text of row {i}")).collect();
-    let mut frame = DataFrame::new_infer_height(vec![Column::new("text".into(), texts)]).unwrap();
-    let mut bytes = Vec::new();
-    // Uncompressed, so that the text stands there to be broken.
-    ParquetWriter::new(&mut bytes)
-        .with_compression(ParquetCompression::Uncompressed)
-        .finish(&mut frame)
-        .unwrap();
+    // Uncompressed, so that the text stands there to be broken; in two groups, of which the second is broken.
+    let groups = [&texts[..30], &texts[30..]].map(|texts| vec![strings("text", texts)]);
+    let mut bytes = packed(&groups, Compression::None);
     let at = bytes
         .windows(9)
         .position(|window| window == b"of row 50")
@@ -133,7 +179,7 @@ fn a_damaged_footer_is_an_error_and_never_a_panic() {
     let folder = Folder::new();
     let bytes = parquet(vec![
         strings("text", &["one", "two", "three"]),
-        numbers("n", &[1, 2, 3]),
+        numbers("n", &[1_i64, 2, 3]),
     ]);
     let whole = dataset(&folder.file("a.parquet", &bytes)).texts;
     let end = bytes.len() - 8;

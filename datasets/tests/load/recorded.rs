@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use polars::prelude::{Column, DataType, PlSmallStr, Series};
 use teda_core::Error;
 use teda_datasets::{Limits, Recorded, RecordedRelease, recorded};
 
-use crate::parquet::{parquet, strings};
+use crate::parquet::{
+    nulls, numbers, numbers_or_nulls, parquet, strings, strings_or_nulls, truths,
+};
 use crate::support::{Folder, dataset, gzip, says};
 
 const JSON: &str = concat!(
@@ -51,21 +52,14 @@ fn release(source: &str, release: &str, epsilon: Option<f64>) -> RecordedRelease
     }
 }
 
-fn nulls(name: &str, rows: usize) -> Column {
-    Series::full_null(PlSmallStr::from_str(name), rows, &DataType::Null).into()
-}
-
 #[test]
 fn every_format_gives_every_row_in_order() {
     let folder = Folder::new();
     let columns = vec![
-        Column::new("epsilon".into(), &[Some(2.0), None, None, Some(0.5)]),
+        numbers_or_nulls("epsilon", &[Some(2.0), None, None, Some(0.5)]),
         strings("source", &[" a b\n", "c", "a b", "a b"]),
-        Column::new(
-            "release".into(),
-            &[Some(" x "), None, Some(""), Some(" x ")],
-        ),
-        Column::new("id".into(), &[7_i64, 8, 9, 10]),
+        strings_or_nulls("release", &[Some(" x "), None, Some(""), Some(" x ")]),
+        numbers("id", &[7_i64, 8, 9, 10]),
     ];
     let tsv = CSV.replace(',', "\t");
     let files = [
@@ -118,13 +112,12 @@ fn an_epsilon_is_any_positive_number() {
         let file = read(&folder.file("a.jsonl", row));
         assert_eq!(file.releases[0].epsilon, Some(epsilon), "{said}");
     }
-    let name = || "epsilon".into();
     for column in [
-        Column::new(name(), &[4_i32]),
-        Column::new(name(), &[4_i64]),
-        Column::new(name(), &[4_u32]),
-        Column::new(name(), &[4_u64]),
-        Column::new(name(), &[4_f32]),
+        numbers("epsilon", &[4_i32]),
+        numbers("epsilon", &[4_i64]),
+        numbers("epsilon", &[4_u32]),
+        numbers("epsilon", &[4_u64]),
+        numbers("epsilon", &[4_f32]),
         strings("epsilon", &["4"]),
     ] {
         let columns = vec![
@@ -152,9 +145,9 @@ fn what_is_no_epsilon_is_placed() {
     let csv = folder.file("a.csv", "source,release,epsilon\na,b,1\n\nc,d, low \n");
     says(&usage(&csv), &[&csv, "line 4", "'epsilon' is 'low'"]);
     for epsilon in [
-        Column::new("epsilon".into(), &[1.0, f64::INFINITY]),
-        Column::new("epsilon".into(), &[1.0, f64::NAN]),
-        Column::new("epsilon".into(), &[1_i64, 0]),
+        numbers("epsilon", &[1.0, f64::INFINITY]),
+        numbers("epsilon", &[1.0, f64::NAN]),
+        numbers("epsilon", &[1_i64, 0]),
         strings("epsilon", &["", "x"]),
     ] {
         let columns = vec![
@@ -204,7 +197,7 @@ fn a_row_without_a_source_or_a_release_is_placed() {
         ([Some("a"), None], "'source' is null"),
         ([Some("a"), Some("b\0")], "NUL"),
     ] {
-        let source = Column::new("source".into(), &sources);
+        let source = strings_or_nulls("source", &sources);
         let bytes = parquet(vec![source, strings("release", &["x", "y"])]);
         let path = folder.file("a.parquet", bytes);
         says(&usage(&path), &[&path, "row 2", said]);
@@ -237,8 +230,8 @@ fn missing_columns_are_told_with_those_there_are() {
 #[test]
 fn columns_of_other_types_are_told() {
     let folder = Folder::new();
-    let numbers = || Column::new("source".into(), &[1_i64]);
-    let truths = |name: &str| Column::new(name.into(), &[true]);
+    let numbers = || numbers("source", &[1_i64]);
+    let truths = |name: &str| truths(name, &[true]);
     for (columns, said) in [
         (
             vec![numbers(), strings("release", &["b"])],
@@ -336,7 +329,10 @@ fn files_of_other_kinds_are_told() {
 #[test]
 fn files_without_rows_are_told() {
     let folder = Folder::new();
-    let none = parquet(vec![strings("source", &[]), strings("release", &[])]);
+    let none = parquet(vec![
+        strings::<&str>("source", &[]),
+        strings::<&str>("release", &[]),
+    ]);
     for path in [
         folder.file("a.csv", ""),
         folder.file("b.csv", "source,release\n"),

@@ -4,8 +4,9 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use polars::prelude::*;
 use teda_datasets::{Limits, parse, parse_recorded};
+use teda_parquet::arrow::array::{PrimitiveArray, Utf8ViewArray};
+use teda_parquet::arrow::datatypes::Field;
 
 use super::Kind;
 
@@ -77,15 +78,18 @@ fn texts(sound: &[&str]) -> Vec<Vec<u8>> {
 
 fn parquet(rows: usize) -> Vec<u8> {
     let texts: Vec<String> = (0..rows).map(|row| format!("text number {row}")).collect();
-    let columns = vec![
-        Column::new("text".into(), texts),
-        Column::new("id".into(), (0..rows as u32).collect::<Vec<_>>()),
+    let columns = [
+        Utf8ViewArray::from_slice_values(&texts).boxed(),
+        PrimitiveArray::from_vec((0..rows as u32).collect()).boxed(),
     ];
+    let fields = ["text", "id"].into_iter().zip(&columns);
+    let fields = fields.map(|(name, values)| Field::new(name.into(), values.dtype().clone(), true));
     let mut bytes = Vec::new();
-    let mut frame = DataFrame::new(rows, columns).expect("columns of one length");
-    ParquetWriter::new(&mut bytes)
-        .finish(&mut frame)
-        .expect("it is written");
+    let packed = teda_parquet::Compression::Zstd;
+    let writer = teda_parquet::Writer::new(&mut bytes, fields.collect(), packed, &[]);
+    let mut writer = writer.expect("these types can be stored");
+    writer.write(&columns).expect("it is written");
+    writer.finish().expect("it is written");
     bytes
 }
 

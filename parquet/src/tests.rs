@@ -1,0 +1,117 @@
+//! What is written reads back, and damage is an error.
+
+use std::io::Cursor;
+
+use polars_arrow::array::{Array, PrimitiveArray, Utf8ViewArray};
+use polars_arrow::datatypes::Field;
+
+use crate::{Compression, Footer, Writer};
+
+fn columns(rows: std::ops::Range<u32>) -> [Box<dyn Array>; 2] {
+    let texts: Vec<String> = rows
+        .clone()
+        .map(|row| format!("wörds of row {row}"))
+        .collect();
+    [
+        PrimitiveArray::from_vec(rows.collect()).boxed(),
+        Utf8ViewArray::from_slice_values(&texts).boxed(),
+    ]
+}
+
+fn file(groups: &[std::ops::Range<u32>]) -> Vec<u8> {
+    let field = |(name, values): (&str, &Box<dyn Array>)| {
+        Field::new(name.into(), values.dtype().clone(), true)
+    };
+    let none = columns(0..0);
+    let fields = ["id", "text"].into_iter().zip(&none).map(field);
+    let mut bytes = Vec::new();
+    let pairs = [("a.key", "its value")];
+    let mut writer = Writer::new(&mut bytes, fields.collect(), Compression::Zstd, &pairs).unwrap();
+    for rows in groups {
+        writer.write(&columns(rows.clone())).unwrap();
+    }
+    writer.finish().unwrap();
+    bytes
+}
+
+#[test]
+fn columns_read_back_group_by_group() {
+    // A group without rows is none.
+    let groups = [0..3, 3..3, 3..5_000];
+    let bytes = file(&groups);
+    let mut source = Cursor::new(&bytes);
+    let footer = Footer::read(&mut source).unwrap();
+    assert_eq!((footer.rows(), footer.groups().len()), (5_000, 2));
+    assert_eq!(footer.value("a.key"), Some("its value"));
+    assert_eq!(footer.value("another"), None);
+    assert!(footer.has("text") && !footer.has("texts"));
+    for (group, rows) in [0..3, 3..5_000].into_iter().enumerate() {
+        for (name, expected) in ["id", "text"].into_iter().zip(columns(rows)) {
+            let read = footer.column(&mut source, group, name, None).unwrap();
+            assert_eq!(read, expected);
+        }
+    }
+    let first = footer.column(&mut source, 1, "id", Some(7)).unwrap();
+    assert_eq!(first, columns(3..10)[0]);
+    let missing = footer.column(&mut source, 0, "texts", None).unwrap_err();
+    assert!(missing.to_string().contains("no column 'texts'"));
+    // Without the writer's metadata the types are those that Parquet itself has.
+    let plain = Footer::plain(&mut source).unwrap();
+    assert_eq!(plain.value("a.key"), None);
+    assert!(plain.fields().eq(footer.fields()));
+}
+
+#[test]
+fn the_same_columns_make_the_same_bytes() {
+    assert!(file(&[0..9_000]) == file(&[0..9_000]));
+}
+
+#[test]
+fn a_file_without_rows_has_its_columns() {
+    let footer = Footer::read(&mut Cursor::new(file(&[]))).unwrap();
+    assert_eq!((footer.rows(), footer.groups().len()), (0, 0));
+    assert_eq!(footer.fields().count(), 2);
+}
+
+#[test]
+fn columns_of_other_lengths_or_numbers_are_refused() {
+    let [ids, _] = columns(0..4);
+    let field = |name: &str| Field::new(name.into(), ids.dtype().clone(), true);
+    let twice = Writer::new(
+        Vec::new(),
+        vec![field("a"), field("a")],
+        Compression::None,
+        &[],
+    );
+    assert!(twice.err().unwrap().to_string().contains("duplicate"));
+    let fields = vec![field("a"), field("b")];
+    let mut writer = Writer::new(Vec::new(), fields, Compression::None, &[]).unwrap();
+    let mut refused = |columns: &[Box<dyn Array>]| writer.write(columns).unwrap_err().to_string();
+    assert!(refused(&[ids.clone()]).contains("1 columns of 4 rows"));
+    assert!(refused(&[ids, columns(0..3)[0].clone()]).contains("other lengths"));
+}
+
+/// Every cut, and every byte changed: an error, or values of the type that was asked for.
+#[test]
+fn damage_is_an_error_and_never_a_panic() {
+    let bytes = file(&[0..40]);
+    let read = |bytes: &[u8]| -> crate::Result<usize> {
+        let mut source = Cursor::new(bytes);
+        let footer = Footer::read(&mut source)?;
+        let mut values = 0;
+        for group in 0..footer.groups().len() {
+            values += footer.column(&mut source, group, "id", None)?.len();
+        }
+        Ok(values)
+    };
+    assert_eq!(read(&bytes), Ok(40));
+    assert!((0..bytes.len()).all(|length| read(&bytes[..length]).is_err()));
+    // A chunk that is said to lie beyond the file takes no memory.
+    let footer = Footer::read(&mut Cursor::new(&bytes)).unwrap();
+    let short = &bytes[..20];
+    assert!(
+        footer
+            .column(&mut Cursor::new(short), 0, "text", None)
+            .is_err()
+    );
+}
