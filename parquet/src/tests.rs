@@ -19,11 +19,9 @@ fn columns(rows: std::ops::Range<u32>) -> [Box<dyn Array>; 2] {
 }
 
 fn file(groups: &[std::ops::Range<u32>]) -> Vec<u8> {
-    let field = |(name, values): (&str, &Box<dyn Array>)| {
-        Field::new(name.into(), values.dtype().clone(), true)
-    };
     let none = columns(0..0);
-    let fields = ["id", "text"].into_iter().zip(&none).map(field);
+    let fields = ["id", "text"].into_iter().zip(&none);
+    let fields = fields.map(|(name, values)| Field::new(name.into(), values.dtype().clone(), true));
     let mut bytes = Vec::new();
     let pairs = [("a.key", "its value")];
     let mut writer = Writer::new(&mut bytes, fields.collect(), Compression::Zstd, &pairs).unwrap();
@@ -63,7 +61,7 @@ fn columns_read_back_group_by_group() {
 
 #[test]
 fn the_same_columns_make_the_same_bytes() {
-    assert!(file(&[0..9_000]) == file(&[0..9_000]));
+    assert!(file(&[0..9_000, 9_000..9_001]) == file(&[0..9_000, 9_000..9_001]));
 }
 
 #[test]
@@ -87,14 +85,14 @@ fn columns_of_other_lengths_or_numbers_are_refused() {
     let fields = vec![field("a"), field("b")];
     let mut writer = Writer::new(Vec::new(), fields, Compression::None, &[]).unwrap();
     let mut refused = |columns: &[Box<dyn Array>]| writer.write(columns).unwrap_err().to_string();
-    assert!(refused(&[ids.clone()]).contains("1 columns of 4 rows"));
-    assert!(refused(&[ids, columns(0..3)[0].clone()]).contains("other lengths"));
+    assert!(refused(std::slice::from_ref(&ids)).contains("1 columns of 4 rows"));
+    assert!(refused(&[ids.clone(), columns(0..3)[0].clone()]).contains("other lengths"));
 }
 
 /// Every cut, and every byte changed: an error, or values of the type that was asked for.
 #[test]
 fn damage_is_an_error_and_never_a_panic() {
-    let bytes = file(&[0..40]);
+    let bytes = file(&[0..30, 30..40]);
     let read = |bytes: &[u8]| -> crate::Result<usize> {
         let mut source = Cursor::new(bytes);
         let footer = Footer::read(&mut source)?;

@@ -4,7 +4,7 @@
 //! Columns `cell` UInt32, `trial` UInt64, `candidates` List(UInt32), `secret` UInt32, `release` String, `guess`
 //! UInt32, `hit` Boolean, `margin` Float64, `log_likelihoods` List(Float64), `error` String, `cause` String; only the
 //! last two have nulls. Where an attack of the run writes sources back there are two more: `reconstruction` String, with
-//! nulls, and `recalled` List(UInt32), the six numbers of its [`Reading`], or none. Their meaning is that of [`Row`]. Compressed with zstd; the file's metadata has `teda.schema`
+//! nulls, and `recalled` List(UInt32), the six numbers of its [`Reading`](teda_core::Reading), or none. Their meaning is that of [`Row`]. Compressed with zstd; the file's metadata has `teda.schema`
 //! = `teda.trials/3`. The same rows in the same order give the same bytes. Files of `teda.trials/2`, which have no
 //! `cause`, can also be read.
 
