@@ -1,7 +1,7 @@
 //! Parquet files, a row group and a column at a time, by polars' own crates for Parquet and Arrow.
 //!
-//! polars' tables are left out: they were a third of the time that the whole program takes to build, and a fifth of
-//! its size. What is stored and read here are columns of known types.
+//! polars' tables are left out: they were nearly a third of the time that the whole program takes to build, and a sixth
+//! of its size. What is stored and read here are columns of known types.
 
 mod footer;
 #[cfg(test)]
