@@ -164,7 +164,7 @@ fn dependencies_point_one_way() {
         for (library, homes) in [
             ("candle", &["models"][..]),
             ("tokenizers", &["models"]),
-            ("polars-parquet.", &["parquet"]),
+            ("polars", &["parquet"]),
             ("hf-hub", &["hub"]),
             ("reqwest", &["hub", "server"]),
             ("plotters", &["plot"]),

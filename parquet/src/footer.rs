@@ -5,14 +5,16 @@ use std::io::{Cursor, Read, Seek, SeekFrom};
 use polars_arrow::array::{Array, new_empty_array};
 use polars_arrow::compute::concatenate::concatenate;
 use polars_arrow::datatypes::{ArrowSchema, Field};
-use polars_buffer::Buffer;
 use polars_error::{PolarsResult, polars_err};
 use polars_parquet::read::{
     BasicDecompressor, ColumnChunkMetadata, FileMetadata, Filter, PageReader, RowGroupMetadata,
     column_iter_to_arrays, infer_schema, read_metadata,
 };
 
-use crate::{Broken, Result, caught};
+use crate::{Broken, Result, caught, pages};
+
+/// Why the library panics on a file.
+const DAMAGED: &str = "its parts do not fit together";
 
 /// What a file says about itself at its end.
 ///
@@ -49,7 +51,7 @@ impl Footer {
         keep: impl FnOnce(FileMetadata) -> FileMetadata,
     ) -> Result<Self> {
         let length = source.seek(SeekFrom::End(0)).map_err(Broken::new)?;
-        let (metadata, schema) = caught(|| {
+        let (metadata, schema) = caught(DAMAGED, || {
             let metadata = keep(read_metadata(source)?);
             let schema = infer_schema(&metadata)?;
             PolarsResult::Ok((metadata, schema))
@@ -103,20 +105,23 @@ impl Footer {
     ) -> Result<Box<dyn Array>> {
         let field = self.schema.get(name).cloned();
         let field = field.ok_or_else(|| Broken::new(format!("it has no column '{name}'")))?;
-        caught(|| {
+        caught(DAMAGED, || {
             let group = &self.metadata.row_groups[group];
             let chunks = group.columns_under_root_iter(name).into_iter().flatten();
-            let (mut pages, mut types) = (Vec::new(), Vec::new());
+            let (mut columns, mut types) = (Vec::new(), Vec::new());
             for chunk in chunks {
                 let bytes = bytes(source, self.length, chunk)?;
-                let reader = PageReader::new(Cursor::new(bytes), chunk, Vec::new(), usize::MAX);
-                pages.push(BasicDecompressor::new(reader, Vec::new()));
+                let checked = check(&bytes, chunk, group.num_rows());
+                checked.map_err(|wrong| polars_err!(ComputeError: "{wrong}"))?;
+                let bytes = Cursor::new(bytes.into());
+                let pages = PageReader::new(bytes, chunk, Vec::new(), usize::MAX);
+                columns.push(BasicDecompressor::new(pages, Vec::new()));
                 types.push(&chunk.descriptor().descriptor.primitive_type);
             }
             let first = rows.map(|rows| Filter::new_ranged(0, rows.min(group.num_rows())));
             let expected = rows.unwrap_or(usize::MAX).min(group.num_rows());
             let dtype = field.dtype().clone();
-            let (mut parts, _) = column_iter_to_arrays(pages, types, field, first)?;
+            let (mut parts, _) = column_iter_to_arrays(columns, types, field, first)?;
             let whole = match parts.len() {
                 0 => new_empty_array(dtype),
                 1 => parts.remove(0),
@@ -136,7 +141,7 @@ fn bytes(
     source: &mut (impl Read + Seek),
     length: u64,
     chunk: &ColumnChunkMetadata,
-) -> PolarsResult<Buffer<u8>> {
+) -> PolarsResult<Vec<u8>> {
     let range = chunk.byte_range();
     if range.end > length {
         return Err(polars_err!(ComputeError: "a column lies beyond the file, at {range:?}"));
@@ -144,5 +149,22 @@ fn bytes(
     let mut bytes = vec![0; (range.end - range.start) as usize];
     source.seek(SeekFrom::Start(range.start))?;
     source.read_exact(&mut bytes)?;
-    Ok(bytes.into())
+    Ok(bytes)
+}
+
+/// Checks that the pages of a chunk can match what the footer says about them.
+fn check(
+    bytes: &[u8],
+    chunk: &ColumnChunkMetadata,
+    rows: usize,
+) -> std::result::Result<(), String> {
+    let said = chunk.num_values();
+    // In a column without lists each row has one value.
+    let lists = chunk.descriptor().descriptor.max_rep_level > 0;
+    match usize::try_from(said) {
+        Ok(values) if lists || values == rows => pages::check(bytes, values),
+        _ => Err(format!(
+            "a column says that it has {said} values in {rows} rows"
+        )),
+    }
 }

@@ -4,6 +4,7 @@
 //! of its size. What is stored and read here are columns of known types.
 
 mod footer;
+mod pages;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -11,8 +12,10 @@ mod writer;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use polars_arrow::array::Array;
+
 pub use polars_arrow as arrow;
-pub use polars_parquet::read::{ColumnChunkMetadata, RowGroupMetadata};
+pub use polars_parquet::read::RowGroupMetadata;
 
 pub use self::footer::Footer;
 pub use self::writer::{Compression, Writer};
@@ -39,11 +42,23 @@ impl Broken {
 /// What can be read or written, or why not.
 pub type Result<T> = std::result::Result<T, Broken>;
 
-/// Runs the library, and turns a panic into an error: it indexes by numbers from the file, so a broken file can make it
-/// go out of bounds. (If such a number is the size of an allocation, the process still ends.)
-fn caught<T, E: fmt::Display>(run: impl FnOnce() -> std::result::Result<T, E>) -> Result<T> {
+/// The values of the column of this name, as those of the type asked for.
+///
+/// # Errors
+/// If they are of another type.
+pub fn typed<'a, A: Array>(name: &str, column: &'a dyn Array) -> Result<&'a A> {
+    let typed = column.as_any().downcast_ref();
+    typed.ok_or_else(|| Broken::new(format!("column '{name}' holds {:?}", column.dtype())))
+}
+
+/// Runs the library, and turns a panic into an error for this reason: it indexes by numbers from the file, so a broken
+/// file can make it go out of bounds. (If such a number is the size of an allocation, the process still ends.)
+fn caught<T, E: fmt::Display>(
+    reason: &str,
+    run: impl FnOnce() -> std::result::Result<T, E>,
+) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(result) => result.map_err(Broken::new),
-        Err(_) => Err(Broken::new("its parts do not fit together")),
+        Err(_) => Err(Broken::new(reason)),
     }
 }

@@ -3,7 +3,6 @@
 use std::io::Cursor;
 
 use polars_arrow::array::{Array, PrimitiveArray, Utf8ViewArray};
-use polars_arrow::datatypes::Field;
 
 use crate::{Compression, Footer, Writer};
 
@@ -20,11 +19,13 @@ fn columns(rows: std::ops::Range<u32>) -> [Box<dyn Array>; 2] {
 
 fn file(groups: &[std::ops::Range<u32>]) -> Vec<u8> {
     let none = columns(0..0);
-    let fields = ["id", "text"].into_iter().zip(&none);
-    let fields = fields.map(|(name, values)| Field::new(name.into(), values.dtype().clone(), true));
+    let types = ["id", "text"].into_iter().zip(&none);
+    let types: Vec<_> = types
+        .map(|(name, values)| (name, values.dtype().clone()))
+        .collect();
     let mut bytes = Vec::new();
     let pairs = [("a.key", "its value")];
-    let mut writer = Writer::new(&mut bytes, fields.collect(), Compression::Zstd, &pairs).unwrap();
+    let mut writer = Writer::new(&mut bytes, &types, Compression::Zstd, &pairs).unwrap();
     for rows in groups {
         writer.write(&columns(rows.clone())).unwrap();
     }
@@ -74,16 +75,10 @@ fn a_file_without_rows_has_its_columns() {
 #[test]
 fn columns_of_other_lengths_or_numbers_are_refused() {
     let [ids, _] = columns(0..4);
-    let field = |name: &str| Field::new(name.into(), ids.dtype().clone(), true);
-    let twice = Writer::new(
-        Vec::new(),
-        vec![field("a"), field("a")],
-        Compression::None,
-        &[],
-    );
+    let [a, b] = ["a", "b"].map(|name| (name, ids.dtype().clone()));
+    let twice = Writer::new(Vec::new(), &[a.clone(), a.clone()], Compression::None, &[]);
     assert!(twice.err().unwrap().to_string().contains("duplicate"));
-    let fields = vec![field("a"), field("b")];
-    let mut writer = Writer::new(Vec::new(), fields, Compression::None, &[]).unwrap();
+    let mut writer = Writer::new(Vec::new(), &[a, b], Compression::None, &[]).unwrap();
     let mut refused = |columns: &[Box<dyn Array>]| writer.write(columns).unwrap_err().to_string();
     assert!(refused(std::slice::from_ref(&ids)).contains("1 columns of 4 rows"));
     assert!(refused(&[ids.clone(), columns(0..3)[0].clone()]).contains("other lengths"));
@@ -98,12 +93,23 @@ fn damage_is_an_error_and_never_a_panic() {
         let footer = Footer::read(&mut source)?;
         let mut values = 0;
         for group in 0..footer.groups().len() {
-            values += footer.column(&mut source, group, "id", None)?.len();
+            for name in ["id", "text"] {
+                values += footer.column(&mut source, group, name, None)?.len();
+            }
         }
         Ok(values)
     };
-    assert_eq!(read(&bytes), Ok(40));
+    assert_eq!(read(&bytes), Ok(80));
     assert!((0..bytes.len()).all(|length| read(&bytes[..length]).is_err()));
+    let mut errors = 0;
+    for at in 0..bytes.len() {
+        for flipped in [0x01, 0x80, 0xff] {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= flipped;
+            errors += usize::from(read(&damaged).is_err());
+        }
+    }
+    assert!(errors > 0);
     // A chunk that is said to lie beyond the file takes no memory.
     let footer = Footer::read(&mut Cursor::new(&bytes)).unwrap();
     let short = &bytes[..20];

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use polars_arrow::array::Array;
-use polars_arrow::datatypes::{ArrowSchema, Field};
+use polars_arrow::datatypes::{ArrowDataType, ArrowSchema, Field};
 use polars_error::PolarsResult;
 use polars_parquet::write::{
     CompressedPage, CompressionOptions, DynIter, DynStreamingIterator, Encoding, FileWriter,
@@ -14,6 +14,9 @@ use polars_parquet::write::{
 use rayon::prelude::*;
 
 use crate::{Broken, Result, caught};
+
+/// Why the library panics on columns that fit their types.
+const GAVE_UP: &str = "the Parquet library gave up";
 
 /// How pages are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,13 +37,13 @@ pub struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a file with columns of these names and types, and keys and values in its metadata.
+    /// Begins a file with columns of these names and types, which may have nulls, and keys and values in its metadata.
     ///
     /// # Errors
     /// If two columns have one name, or a type cannot be stored.
     pub fn new(
         to: W,
-        fields: Vec<Field>,
+        columns: &[(&str, ArrowDataType)],
         compression: Compression,
         pairs: &[(&str, &str)],
     ) -> Result<Self> {
@@ -53,13 +56,16 @@ impl<W: Write> Writer<W> {
             },
             data_page_size: None,
         };
-        let named = fields.into_iter().map(|field| (field.name.clone(), field));
+        let named = columns.iter().map(|(name, dtype)| {
+            let field = Field::new((*name).into(), dtype.clone(), true);
+            (field.name.clone(), field)
+        });
         let schema = ArrowSchema::from_iter_check_duplicates(named).map_err(Broken::new)?;
         let pair = |(key, value): &(&str, &str)| KeyValue {
             key: (*key).to_owned(),
             value: Some((*value).to_owned()),
         };
-        caught(|| {
+        caught(GAVE_UP, || {
             let encodings = schema.iter_values().map(|f| get_dtype_encoding(&f.dtype));
             PolarsResult::Ok(Self {
                 types: to_parquet_schema(&schema)?.fields().to_vec(),
@@ -88,7 +94,7 @@ impl<W: Write> Writer<W> {
             return Ok(());
         }
         let options = self.options;
-        caught(|| {
+        caught(GAVE_UP, || {
             let packed: Vec<Vec<Vec<CompressedPage>>> = columns
                 .par_iter()
                 .zip(&self.types)
@@ -112,7 +118,7 @@ impl<W: Write> Writer<W> {
     pub fn finish(mut self) -> Result<()> {
         let mut pairs = vec![schema_to_metadata_key(self.file.schema())];
         pairs.append(&mut self.pairs);
-        caught(|| self.file.end(Some(pairs)).map(|_| ()))
+        caught(GAVE_UP, || self.file.end(Some(pairs)).map(|_| ()))
     }
 }
 

@@ -9,14 +9,14 @@ use teda_parquet::arrow::array::{
 use teda_parquet::arrow::datatypes::{ArrowDataType, Field};
 use teda_parquet::arrow::offset::{Offsets, OffsetsBuffer};
 use teda_parquet::arrow::types::NativeType;
-use teda_parquet::{Broken, Footer, Result};
+use teda_parquet::{Broken, Footer, Result, typed};
 
 use crate::Row;
 
 /// The columns and their types.
-pub(crate) fn fields(reads: bool) -> Vec<Field> {
+pub(crate) fn types(reads: bool) -> Vec<(&'static str, ArrowDataType)> {
     use ArrowDataType::{Boolean, Float64, UInt32, UInt64, Utf8View};
-    let mut fields = vec![
+    let mut types = vec![
         ("cell", UInt32),
         ("trial", UInt64),
         ("candidates", list(UInt32)),
@@ -30,10 +30,9 @@ pub(crate) fn fields(reads: bool) -> Vec<Field> {
         ("cause", Utf8View),
     ];
     if reads {
-        fields.extend([("reconstruction", Utf8View), ("recalled", list(UInt32))]);
+        types.extend([("reconstruction", Utf8View), ("recalled", list(UInt32))]);
     }
-    let field = |(name, dtype): (&str, ArrowDataType)| Field::new(name.into(), dtype, true);
-    fields.into_iter().map(field).collect()
+    types
 }
 
 fn list(of: ArrowDataType) -> ArrowDataType {
@@ -118,7 +117,7 @@ impl Gathered {
         self.recalled.push(&numbers.unwrap_or_default());
     }
 
-    /// The columns of [`fields`].
+    /// The columns of [`types`].
     pub(crate) fn into_arrays(self, reads: bool) -> Result<Vec<Box<dyn Array>>> {
         let mut columns = vec![
             PrimitiveArray::from_vec(self.cell).boxed(),
@@ -185,7 +184,7 @@ impl Stored {
         footer.has("reconstruction")
     }
 
-    /// Reads a row group, which must have the columns of [`fields`], except that `cause` and those of readings may be
+    /// Reads a row group, which must have the columns of [`types`], except that `cause` and those of readings may be
     /// missing, and nulls only in `error`, `cause` and `reconstruction`.
     pub(crate) fn read(
         footer: &Footer,
@@ -270,13 +269,8 @@ fn reading(text: Option<&str>, numbers: &[u32]) -> Result<Option<Reading>> {
     }
 }
 
-/// A column with values of this type.
-fn typed<'a, A: Array>(name: &str, column: &'a dyn Array) -> Result<&'a A> {
-    let typed = column.as_any().downcast_ref();
-    typed.ok_or_else(|| Broken::new(format!("column '{name}' holds {:?}", column.dtype())))
-}
-
-fn without_nulls<'a, A: Array>(name: &str, column: &'a dyn Array) -> Result<&'a A> {
+/// Values of this type, one in every row.
+pub(crate) fn without_nulls<'a, A: Array>(name: &str, column: &'a dyn Array) -> Result<&'a A> {
     match column.null_count() {
         0 => typed(name, column),
         nulls => Err(Broken::new(format!("column '{name}' has {nulls} nulls"))),

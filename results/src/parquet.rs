@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use teda_core::Result;
 use teda_parquet::{Broken, Compression, Footer};
 
-use crate::columns::{Gathered, Stored, fields};
+use crate::columns::{Gathered, Stored, types};
 use crate::{Row, atomic};
 
 /// The file's name in the run directory.
@@ -57,7 +57,7 @@ impl Writer {
         let file = File::create(&temporary).map_err(|e| unwritable(&e))?;
         let handle = BufWriter::new(file.try_clone().map_err(|e| unwritable(&e))?);
         let pairs = [(SCHEMA_KEY, SCHEMA)];
-        let parquet = teda_parquet::Writer::new(handle, fields(reads), Compression::Zstd, &pairs)
+        let parquet = teda_parquet::Writer::new(handle, &types(reads), Compression::Zstd, &pairs)
             .map_err(|e| unwritable(&e))?;
         Ok(Self {
             path,
@@ -246,7 +246,7 @@ mod tests {
             .for_each(|row| writer.push(row.clone()).unwrap());
         writer.finish().unwrap();
         assert!(read(dir.path()).unwrap() == rows);
-        assert_eq!(fields(true).len(), fields(false).len() + 2);
+        assert_eq!(types(true).len(), types(false).len() + 2);
     }
 
     #[test]
@@ -285,13 +285,13 @@ mod tests {
         let mut group = Gathered::default();
         rows.iter().for_each(|row| group.push(row.clone()));
         let mut columns = group.into_arrays(false).unwrap();
-        let mut fields = fields(false);
-        assert_eq!(fields.pop().unwrap().name.as_str(), "cause");
+        let mut types = types(false);
+        assert_eq!(types.pop().unwrap().0, "cause");
         columns.pop();
         let file = File::create(dir.path().join(FILE)).unwrap();
         let pairs = [(SCHEMA_KEY, WITHOUT_CAUSE)];
         let mut writer =
-            teda_parquet::Writer::new(file, fields, Compression::Zstd, &pairs).unwrap();
+            teda_parquet::Writer::new(file, &types, Compression::Zstd, &pairs).unwrap();
         writer.write(&columns).unwrap();
         writer.finish().unwrap();
         let found = read(dir.path()).unwrap();
@@ -349,7 +349,7 @@ mod tests {
     fn a_foreign_parquet_file_is_refused_by_schema() {
         let dir = tempfile::tempdir().unwrap();
         let file = File::create(dir.path().join(FILE)).unwrap();
-        let some = fields(false)[..1].to_vec();
+        let some = &types(false)[..1];
         let writer = teda_parquet::Writer::new(file, some, Compression::Zstd, &[]).unwrap();
         writer.finish().unwrap();
         let error = read(dir.path()).unwrap_err().to_string();

@@ -10,9 +10,10 @@ use std::path::Path;
 
 use teda_core::Result;
 use teda_parquet::arrow::array::{MutableBinaryViewArray, PrimitiveArray, Utf8ViewArray};
-use teda_parquet::arrow::datatypes::{ArrowDataType, Field};
-use teda_parquet::{Broken, Compression, Footer, Writer};
+use teda_parquet::arrow::datatypes::ArrowDataType;
+use teda_parquet::{Compression, Footer, Writer};
 
+use crate::columns::without_nulls;
 use crate::{atomic, checksum};
 
 /// The file's name in the run directory.
@@ -33,20 +34,17 @@ pub fn write(dir: &Path, lists: &[impl AsRef<[String]>]) -> Result<String> {
 }
 
 fn encoded(lists: &[impl AsRef<[String]>]) -> teda_parquet::Result<Vec<u8>> {
-    let field = |name: &str, dtype| Field::new(name.into(), dtype, true);
-    let fields = vec![
-        field("list", ArrowDataType::UInt32),
-        field("number", ArrowDataType::UInt32),
-        field("text", ArrowDataType::Utf8View),
+    let types = [
+        ("list", ArrowDataType::UInt32),
+        ("number", ArrowDataType::UInt32),
+        ("text", ArrowDataType::Utf8View),
     ];
     let mut bytes = Vec::new();
-    let mut writer = Writer::new(&mut bytes, fields, Compression::Zstd, &[])?;
-    let numbered = |(list, texts): (u32, &[String])| {
-        let texts = (0_u32..).zip(texts.to_vec());
-        texts.map(move |(number, text)| (list, number, text))
-    };
+    let mut writer = Writer::new(&mut bytes, &types, Compression::Zstd, &[])?;
     let lists = (0_u32..).zip(lists.iter().map(AsRef::as_ref));
-    let mut rows = lists.flat_map(numbered).peekable();
+    let mut rows = lists
+        .flat_map(|(list, texts)| (0_u32..).zip(texts).map(move |(i, text)| (list, i, text)))
+        .peekable();
     while rows.peek().is_some() {
         let (mut list, mut number) = (Vec::new(), Vec::new());
         let mut text = MutableBinaryViewArray::<str>::new();
@@ -90,11 +88,8 @@ fn decoded(file: &mut File) -> teda_parquet::Result<Vec<Vec<String>>> {
     for group in 0..footer.groups().len() {
         let numbers = footer.column(file, group, "list", None)?;
         let texts = footer.column(file, group, "text", None)?;
-        let numbers = numbers.as_any().downcast_ref::<PrimitiveArray<u32>>();
-        let texts = texts.as_any().downcast_ref::<Utf8ViewArray>();
-        let both = numbers.zip(texts);
-        let (numbers, texts) =
-            both.ok_or_else(|| Broken::new("its columns hold something else"))?;
+        let numbers: &PrimitiveArray<u32> = without_nulls("list", &*numbers)?;
+        let texts: &Utf8ViewArray = without_nulls("text", &*texts)?;
         for (list, text) in numbers.values_iter().zip(texts.values_iter()) {
             lists.resize_with(lists.len().max(*list as usize + 1), Vec::new);
             lists[*list as usize].push(text.to_owned());

@@ -2,10 +2,10 @@
 
 use std::iter;
 
-use teda_parquet::Broken;
 use teda_parquet::arrow::array::{Array, PrimitiveArray, Utf8ViewArray};
 use teda_parquet::arrow::datatypes::ArrowDataType;
 use teda_parquet::arrow::types::NativeType;
+use teda_parquet::typed;
 
 use crate::intake::{Field, Value};
 
@@ -60,8 +60,10 @@ pub(super) fn cells<'a>(
     let text = move |text: Option<&'a str>| field(text.map_or(Value::Null, Value::Text));
     let number = move |number: Option<f64>| field(number.map_or(Value::Null, Value::Number));
     Ok(match (kind, values) {
-        (Kind::Text, Some(values)) => Box::new(typed::<Utf8ViewArray>(values)?.iter().map(text)),
-        (Kind::Number, Some(values)) => Box::new(numbers(values)?.map(number)),
+        (Kind::Text, Some(values)) => {
+            Box::new(typed::<Utf8ViewArray>(name, values)?.iter().map(text))
+        }
+        (Kind::Number, Some(values)) => Box::new(numbers(name, values)?.map(number)),
         (Kind::Null, _) => Box::new(iter::repeat(field(Value::Null))),
         _ => Box::new(iter::repeat(field(Value::Other(
             "of a type that is not read (read are strings, and numbers of 32 and 64 bits)",
@@ -69,28 +71,27 @@ pub(super) fn cells<'a>(
     })
 }
 
-fn typed<A: Array>(values: &dyn Array) -> teda_parquet::Result<&A> {
-    let typed = values.as_any().downcast_ref();
-    typed.ok_or_else(|| Broken::new(format!("a column holds {:?}", values.dtype())))
-}
+/// The numbers of a column, `None` for a null.
+type Numbers<'a> = Box<dyn Iterator<Item = Option<f64>> + 'a>;
 
 /// Numbers as double precision, rounded where they are integers beyond 2⁵³.
-fn numbers(values: &dyn Array) -> teda_parquet::Result<Box<dyn Iterator<Item = Option<f64>> + '_>> {
-    fn of<T: NativeType>(
-        values: &dyn Array,
+fn numbers<'a>(name: &str, values: &'a dyn Array) -> teda_parquet::Result<Numbers<'a>> {
+    fn of<'a, T: NativeType>(
+        name: &str,
+        values: &'a dyn Array,
         double: fn(T) -> f64,
-    ) -> teda_parquet::Result<Box<dyn Iterator<Item = Option<f64>> + '_>> {
-        let numbers = typed::<PrimitiveArray<T>>(values)?.iter();
+    ) -> teda_parquet::Result<Numbers<'a>> {
+        let numbers = typed::<PrimitiveArray<T>>(name, values)?.iter();
         Ok(Box::new(
             numbers.map(move |number| number.copied().map(double)),
         ))
     }
     match values.dtype() {
-        ArrowDataType::Int32 => of::<i32>(values, f64::from),
-        ArrowDataType::Int64 => of::<i64>(values, |number| number as f64),
-        ArrowDataType::UInt32 => of::<u32>(values, f64::from),
-        ArrowDataType::UInt64 => of::<u64>(values, |number| number as f64),
-        ArrowDataType::Float32 => of::<f32>(values, f64::from),
-        _ => of::<f64>(values, |number| number),
+        ArrowDataType::Int32 => of::<i32>(name, values, f64::from),
+        ArrowDataType::Int64 => of::<i64>(name, values, |number| number as f64),
+        ArrowDataType::UInt32 => of::<u32>(name, values, f64::from),
+        ArrowDataType::UInt64 => of::<u64>(name, values, |number| number as f64),
+        ArrowDataType::Float32 => of::<f32>(name, values, f64::from),
+        _ => of::<f64>(name, values, |number| number),
     }
 }

@@ -4,7 +4,6 @@
 mod cells;
 mod delimited;
 mod json_lines;
-mod pages;
 mod parquet;
 mod quotes;
 mod text;

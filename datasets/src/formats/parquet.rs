@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use teda_core::{Error, Result, shown};
 use teda_parquet::arrow::array::Array;
-use teda_parquet::{Broken, ColumnChunkMetadata, Footer, RowGroupMetadata};
+use teda_parquet::{Broken, Footer};
 
 use super::cells::{Kind, cells};
 use crate::bytes;
@@ -62,7 +62,6 @@ pub(super) fn read<const N: usize>(
     wanted.dedup();
     let names: Vec<&str> = wanted.iter().map(|column| &*kinds[*column].0).collect();
     limits.check_input(file, "unpacks to", unpacked(&footer, &names))?;
-    pages(bytes, &footer, &names).map_err(|error| broken(file, &error))?;
     let mut number = 0;
     for group in 0..footer.groups().len() {
         let values: Vec<Box<dyn Array>> = names
@@ -96,31 +95,13 @@ fn unpacked(footer: &Footer, columns: &[&str]) -> u64 {
     let mut size = 0_u64;
     for group in footer.groups() {
         for column in columns {
-            let pages = chunks(group, column)
-                .map(|chunk| u64::try_from(chunk.uncompressed_size()).unwrap_or(0));
+            let chunks = group.columns_under_root_iter(column).into_iter().flatten();
+            let pages = chunks.map(|chunk| u64::try_from(chunk.uncompressed_size()).unwrap_or(0));
             let views = (group.num_rows() as u64).saturating_mul(VIEW);
             size = pages.fold(size.saturating_add(views), u64::saturating_add);
         }
     }
     size
-}
-
-/// Checks that the pages of these columns can match what the file says about them.
-fn pages(bytes: &[u8], footer: &Footer, columns: &[&str]) -> std::result::Result<(), String> {
-    for group in footer.groups() {
-        for chunk in columns.iter().flat_map(|column| chunks(group, column)) {
-            let (range, values) = (chunk.byte_range(), chunk.num_values());
-            super::pages::check(bytes, range, values, group.num_rows())?;
-        }
-    }
-    Ok(())
-}
-
-fn chunks<'a>(
-    group: &'a RowGroupMetadata,
-    column: &str,
-) -> impl Iterator<Item = &'a ColumnChunkMetadata> {
-    group.columns_under_root_iter(column).into_iter().flatten()
 }
 
 /// The error on reading `columns`, with the row if it is about the row's UTF-8.

@@ -1,7 +1,7 @@
 //! Parquet.
 
 use teda_parquet::arrow::array::{Array, BooleanArray, NullArray, PrimitiveArray, Utf8ViewArray};
-use teda_parquet::arrow::datatypes::{ArrowDataType, Field};
+use teda_parquet::arrow::datatypes::ArrowDataType;
 use teda_parquet::arrow::types::NativeType;
 use teda_parquet::{Compression, Writer};
 
@@ -16,10 +16,12 @@ pub fn parquet(columns: Vec<Column>) -> Vec<u8> {
 
 /// A file with these row groups.
 fn packed(groups: &[Vec<Column>], compression: Compression) -> Vec<u8> {
-    let field = |(name, values): &Column| Field::new(name.into(), values.dtype().clone(), true);
-    let fields = groups[0].iter().map(field).collect();
+    let types: Vec<_> = groups[0]
+        .iter()
+        .map(|(name, values)| (&**name, values.dtype().clone()))
+        .collect();
     let mut bytes = Vec::new();
-    let mut writer = Writer::new(&mut bytes, fields, compression, &[]).unwrap();
+    let mut writer = Writer::new(&mut bytes, &types, compression, &[]).unwrap();
     for columns in groups {
         let columns: Vec<_> = columns.iter().map(|(_, values)| values.clone()).collect();
         writer.write(&columns).unwrap();

@@ -6,7 +6,6 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use teda_datasets::{Limits, parse, parse_recorded};
 use teda_parquet::arrow::array::{PrimitiveArray, Utf8ViewArray};
-use teda_parquet::arrow::datatypes::Field;
 
 use super::Kind;
 
@@ -82,11 +81,13 @@ fn parquet(rows: usize) -> Vec<u8> {
         Utf8ViewArray::from_slice_values(&texts).boxed(),
         PrimitiveArray::from_vec((0..rows as u32).collect()).boxed(),
     ];
-    let fields = ["text", "id"].into_iter().zip(&columns);
-    let fields = fields.map(|(name, values)| Field::new(name.into(), values.dtype().clone(), true));
+    let types = ["text", "id"].into_iter().zip(&columns);
+    let types: Vec<_> = types
+        .map(|(name, values)| (name, values.dtype().clone()))
+        .collect();
     let mut bytes = Vec::new();
     let packed = teda_parquet::Compression::Zstd;
-    let writer = teda_parquet::Writer::new(&mut bytes, fields.collect(), packed, &[]);
+    let writer = teda_parquet::Writer::new(&mut bytes, &types, packed, &[]);
     let mut writer = writer.expect("these types can be stored");
     writer.write(&columns).expect("it is written");
     writer.finish().expect("it is written");
