@@ -1,7 +1,7 @@
 //! How far a model in bfloat16 agrees with itself in single precision.
 //!
-//! `cargo run --release --example agreement -- MODEL FILE COUNT` reads the first COUNT lines of FILE with the model in the
-//! directory or GGUF file MODEL. Of a sentence encoder it prints the least and the mean cosine of a text's two vectors;
+//! `cargo run --release --example agreement -- MODEL FILE COUNT [PRECISION]` reads the first COUNT lines of FILE with the model
+//! in the directory or GGUF file MODEL, in bfloat16 by the fastest instructions or those of PRECISION. Of a sentence encoder it prints the least and the mean cosine of a text's two vectors;
 //! of a language model, at how many places both make the same token the most likely one, and how often that of
 //! single precision is among the first two of bfloat16.
 
@@ -14,8 +14,10 @@ use teda_models::{Backend, Checkpoint, LocalModel, Precision, SentenceEncoder};
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [model, file, count] = &arguments[..] else {
-        return Err(Error::usage("agreement MODEL FILE COUNT"));
+    let (model, file, count, precision) = match &arguments[..] {
+        [model, file, count] => (model, file, count, "bf16"),
+        [model, file, count, precision] => (model, file, count, precision.as_str()),
+        _ => return Err(Error::usage("agreement MODEL FILE COUNT [PRECISION]")),
     };
     let count: usize = count
         .parse()
@@ -24,9 +26,10 @@ fn main() -> Result<()> {
         .map_err(|e| Error::failed(format!("cannot read {file}: {e}")))?;
     let texts: Vec<&str> = content.lines().take(count).collect();
     let open = || Checkpoint::open(model, Path::new(model));
-    let backends = [Precision::F32, Precision::Bf16].map(Backend::of);
-    let [single, half] = backends;
-    let (single, half) = (single?, half?);
+    let (single, half) = (
+        Backend::of(Precision::F32)?,
+        Backend::of(precision.parse()?)?,
+    );
     if let Ok(encoder) = SentenceEncoder::on(open()?, &single) {
         return vectors(&encoder, &SentenceEncoder::on(open()?, &half)?, &texts);
     }

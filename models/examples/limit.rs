@@ -75,18 +75,20 @@ impl WithSimd for Single {
     }
 }
 
-/// Tiles of 12 rows out of the first cache.
+/// The highest tiles out of the first cache.
 fn multiplied(products: Products) -> usize {
     const INNER: usize = 8 * STEPS;
-    let lines = vec![Line([0x3f80_3f80; STEPS]); INNER / STEPS * 12];
+    let rows = products.instructions().heights()[0];
+    let lines = vec![Line([0x3f80_3f80; STEPS]); INNER / STEPS * rows];
     let panel = vec![Pairs([0x3f80_3f80; WIDTH]); INNER];
-    let mut sums = [[0.0; WIDTH]; 12];
+    let mut sums = vec![[0.0; WIDTH]; rows];
+    let unit = products.unit();
     let rounds = ROUNDS / INNER;
     for _ in 0..rounds {
-        products.tile(black_box(&lines), &panel, &[0.0; WIDTH], &mut sums);
+        unit.tile(black_box(&lines), &panel, &[0.0; WIDTH], &mut sums);
         black_box(&sums);
     }
-    rounds * 12 * WIDTH * INNER * 2
+    rounds * rows * WIDTH * INNER * 2
 }
 
 /// Reads numbers in order; returns their bytes.

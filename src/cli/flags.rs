@@ -116,7 +116,8 @@ pub struct ModelArguments {
     #[arg(long, value_name = "MODEL")]
     pub then: Option<String>,
     /// What the linear layers of models in this process multiply: f32, or bf16 (half the memory, up to twice the speed)
-    /// where the processor does. Other bits, the same again on the same instructions, which the manifest names
+    /// where the processor does. Other bits, the same again by the same instructions: bf16 takes the fastest of
+    /// amx-bf16 and avx512-bf16, and the run says which
     #[arg(long, value_name = "NUMBERS", default_value = "f32")]
     pub precision: Precision,
     #[command(flatten)]

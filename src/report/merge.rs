@@ -1,8 +1,10 @@
 //! Merges shards into the run that one process would have made: the same rows in the same order.
 
+use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 
+use serde_json::{Map, Value};
 use teda_core::{Error, Result};
 use teda_results::{Cell, Row, RunDir, Status, run_name, texts, trials};
 
@@ -119,7 +121,6 @@ fn in_order(runs: &[PathBuf]) -> Result<Vec<FinishedRun>> {
         .map(|run| finished_run::open(run))
         .collect::<Result<Vec<_>>>()?;
     shards.sort_by_key(|shard| shard.manifest.shard);
-    let config = shards[0].config.unsharded();
     refuse_missing(&shards)?;
     for (index, shard) in shards.iter().enumerate() {
         let name = shard.directory.display();
@@ -132,19 +133,38 @@ fn in_order(runs: &[PathBuf]) -> Result<Vec<FinishedRun>> {
                 shards.len()
             )));
         }
-        let same = shard.config.unsharded() == config
-            && shard.manifest.version == shards[0].manifest.version
-            && shard.manifest.models == shards[0].manifest.models
-            && shard.manifest.texts_sha256 == shards[0].manifest.texts_sha256
-            && shard.manifest.datasets == shards[0].manifest.datasets;
-        if !same {
+        let differing = difference(&shards[0], shard)?;
+        if !differing.is_empty() {
             return Err(Error::usage(format!(
-                "{name} and {} are not shards of one run: configuration, data, models or version differ",
-                shards[0].directory.display()
+                "{name} and {} are not shards of one run: they differ in {}",
+                shards[0].directory.display(),
+                differing.join(", ")
             )));
         }
     }
     Ok(shards)
+}
+
+/// What two runs differ in that shards of one run have in common: fields of the configuration and of the manifest.
+fn difference(one: &FinishedRun, other: &FinishedRun) -> Result<Vec<String>> {
+    let [first, second] = [one, other].map(|run| run.config.unsharded().to_json());
+    let (first, second) = (first?, second?);
+    let names = [&first, &second].into_iter().filter_map(Value::as_object);
+    let fields: BTreeSet<&String> = names.flat_map(Map::keys).collect();
+    let configured = fields
+        .into_iter()
+        .filter(|field| first.get(field) != second.get(field))
+        .cloned();
+    let (one, other) = (&one.manifest, &other.manifest);
+    let recorded = [
+        ("version", one.version == other.version),
+        ("models", one.models == other.models),
+        ("texts", one.texts_sha256 == other.texts_sha256),
+        ("data", one.datasets == other.datasets),
+    ];
+    let recorded = recorded.into_iter().filter(|(_, same)| !same);
+    let recorded = recorded.map(|(what, _)| what.to_owned());
+    Ok(configured.chain(recorded).collect())
 }
 
 /// Names the missing shards.

@@ -1,7 +1,7 @@
 //! `--precision`: other numbers, under the same law.
 
 use serde_json::Value;
-use teda_models::{Backend, Precision};
+use teda_models::Backend;
 
 use crate::sandbox::{Sandbox, read, text};
 
@@ -41,13 +41,14 @@ const AUDITS: [&[&str]; 2] = [
     ],
 ];
 
-/// Whether this processor multiplies bfloat16.
-fn multiplies() -> bool {
-    let found = Backend::of(Precision::Bf16).is_ok();
-    if !found {
+/// The instructions of this processor that multiply bfloat16.
+fn instructions() -> Vec<&'static str> {
+    let mut all = vec!["amx-bf16", "avx512-bf16"];
+    all.retain(|name| name.parse().and_then(Backend::of).is_ok());
+    if all.is_empty() {
         eprintln!("skipped: this processor has no products of bfloat16");
     }
-    found
+    all
 }
 
 fn run(sandbox: &Sandbox, audit: &[&str], out: &str, more: &[&str]) {
@@ -66,27 +67,39 @@ fn manifest(sandbox: &Sandbox, run: &str) -> Value {
 #[test]
 fn a_processor_without_such_products_is_told_so_and_a_wrong_name_too() {
     let sandbox = Sandbox::new();
-    let output = sandbox.run(&["audit", "--mech", "krr", "--precision", "half"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        text(&output.stderr).contains("f32"),
-        "{}",
+    let refused = |precision: &str| {
+        let output = sandbox.run(&["audit", "--mech", "privrewrite", "--precision", precision]);
+        assert_eq!(output.status.code(), Some(2));
         text(&output.stderr)
-    );
-    if multiplies() {
-        return;
+    };
+    assert!(refused("half").contains("f32"));
+    let have = instructions();
+    for lacking in ["amx-bf16", "avx512-bf16"] {
+        if have.contains(&lacking) {
+            continue;
+        }
+        let message = refused(lacking);
+        assert!(message.contains(lacking), "{message}");
+        assert!(message.contains("--precision f32"), "{message}");
+        for name in &have {
+            assert!(
+                message.contains(&format!("--precision {name}")),
+                "{message}"
+            );
+        }
     }
-    let output = sandbox.run(&["audit", "--mech", "privrewrite", "--precision", "bf16"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("take --precision f32"));
+    if have.is_empty() {
+        assert!(refused("bf16").contains("take --precision f32"));
+    }
 }
 
 #[test]
 fn the_same_bits_for_threads_batches_and_shards_and_others_than_f32() {
-    if !multiplies() {
-        return;
-    }
-    for audit in AUDITS {
+    let all = instructions();
+    let audits = AUDITS
+        .iter()
+        .flat_map(|audit| all.iter().map(move |name| (audit, name)));
+    for (audit, name) in audits {
         let sandbox = Sandbox::new();
         run(&sandbox, audit, "single", &[]);
         let bf16 = |out: &str, more: &[&str]| {
@@ -94,7 +107,7 @@ fn the_same_bits_for_threads_batches_and_shards_and_others_than_f32() {
                 &sandbox,
                 audit,
                 out,
-                &[&["--precision", "bf16"], more].concat(),
+                &[&["--precision", name], more].concat(),
             );
         };
         bf16("one", &["--threads", "1"]);
@@ -107,13 +120,42 @@ fn the_same_bits_for_threads_batches_and_shards_and_others_than_f32() {
         assert!(merged.status.success(), "{}", text(&merged.stderr));
         assert_eq!(rows(&sandbox, "one"), rows(&sandbox, "merged"));
         let (half, single) = (manifest(&sandbox, "one"), manifest(&sandbox, "single"));
-        assert_eq!(half["config"]["precision"], "bf16");
-        assert_eq!(half["device"], "cpu, avx512-bf16");
+        assert_eq!(half["config"]["precision"], *name);
+        assert_eq!(half["device"], format!("cpu, {name}"));
         assert_eq!(single["config"].get("precision"), None);
         assert_eq!(single["device"], "cpu");
         let page = String::from_utf8(read(&sandbox.path("one").join("report.html"))).unwrap();
-        assert!(page.contains("--precision bf16"));
+        assert!(page.contains(&format!("--precision {name}")));
         let mixed = sandbox.run(&["audit", "--resume", "one", "--precision", "f32"]);
         assert!(!mixed.status.success());
     }
+}
+
+/// `bf16` is a name for the fastest, and a run says which that was: a shard made by others is none of its shards.
+#[test]
+fn a_run_says_which_instructions_and_others_do_not_join_it() {
+    let all = instructions();
+    let Some(fastest) = all.first() else { return };
+    let sandbox = Sandbox::new();
+    run(
+        &sandbox,
+        AUDITS[0],
+        "a",
+        &["--shard", "1/2", "--precision", "bf16"],
+    );
+    assert_eq!(manifest(&sandbox, "a")["config"]["precision"], *fastest);
+    let other = all.get(1).unwrap_or(&"f32");
+    run(
+        &sandbox,
+        AUDITS[0],
+        "b",
+        &["--shard", "2/2", "--precision", other],
+    );
+    let merged = sandbox.run(&["merge", "a", "b", "--out", "merged"]);
+    assert_eq!(merged.status.code(), Some(2));
+    assert!(
+        text(&merged.stderr).contains("precision"),
+        "{}",
+        text(&merged.stderr)
+    );
 }

@@ -13,16 +13,32 @@ pub(crate) fn available() -> bool {
     is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bf16")
 }
 
-/// [`Products::tile`](crate::Products::tile) for `R` rows: as many sums as the registers hold.
+/// [`Unit::tile`](crate::Unit::tile), with as many rows as the registers hold sums of.
 ///
 /// # Safety
 /// The processor is [`available`].
 #[target_feature(enable = "avx512f,avx512bf16")]
-pub(crate) fn tile<const R: usize>(
+pub(crate) fn tile(
     lines: &[Line],
     panel: &[Pairs],
     start: &[f32; WIDTH],
-    sums: &mut [[f32; WIDTH]; R],
+    sums: &mut [[f32; WIDTH]],
+) {
+    match sums.len() {
+        12 => rows::<12>(lines, panel, start, sums),
+        8 => rows::<8>(lines, panel, start, sums),
+        4 => rows::<4>(lines, panel, start, sums),
+        _ => rows::<1>(lines, panel, start, sums),
+    }
+}
+
+/// The same for `R` rows.
+#[target_feature(enable = "avx512f,avx512bf16")]
+fn rows<const R: usize>(
+    lines: &[Line],
+    panel: &[Pairs],
+    start: &[f32; WIDTH],
+    sums: &mut [[f32; WIDTH]],
 ) {
     let (start, _) = start.as_chunks::<LANES>();
     let mut tile = [[single(start[0]), single(start[1])]; R];

@@ -5,91 +5,28 @@
 //! an `f32`. Half the memory of `f32`, and up to twice the products.
 //!
 //! # Definition
-//! [`dot`] says what is computed, in plain code: each sum is one chain over the pairs, in order, in which the product of
-//! the second numbers is added before that of the first, each by one fused multiply-add. Numbers too small to be normal
-//! count as 0. A sum thus has the same bits in any batch and on every processor with the same [`Instructions`].
+//! [`Instructions::dot`] says what is computed, in plain code: every number depends on its own row and column alone, and
+//! numbers too small to be normal count as 0. A sum thus has the same bits in any batch and on every processor with the
+//! same [`Instructions`]; others add in another order and give other bits.
 //!
 //! # Unsafe code
-//! The intrinsics are `unsafe` to call, since a processor without them stops the program. A [`Products`] exists only
-//! where the processor has them. Numbers become vectors by copies of arrays; no address is computed. Nothing else in this
+//! Instructions that only some processors have are `unsafe` to run, since a processor without them stops the program. A
+//! [`Products`] exists only where the processor has them. AVX-512 runs on vectors that are copies of arrays; AMX reads and
+//! writes arrays by address, in one place ([`Unit::tile`]), behind assertions of their lengths. Nothing else in this
 //! workspace is unsafe.
 
 #[cfg(target_arch = "x86_64")]
+mod amx;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
+mod instructions;
 mod pair;
 mod plain;
+mod unit;
 
+pub use instructions::{Instructions, Products};
 pub use pair::{Line, Pair, Pairs, STEPS, WIDTH, pack, rounded, unpacked};
-pub use plain::dot;
-
-/// The instructions that multiply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Instructions {
-    /// `VDPBF16PS` on vectors of 512 bits: AMD since Zen 4, Intel since Cooper Lake.
-    Avx512Bf16,
-}
-
-impl Instructions {
-    /// Name for a manifest.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Avx512Bf16 => "avx512-bf16",
-        }
-    }
-}
-
-/// The right to multiply: this processor has the instructions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Products {
-    instructions: Instructions,
-}
-
-impl Products {
-    /// The best instructions of this processor, if it has any.
-    #[must_use]
-    pub fn detect() -> Option<Self> {
-        #[cfg(target_arch = "x86_64")]
-        if avx512::available() {
-            return Some(Self {
-                instructions: Instructions::Avx512Bf16,
-            });
-        }
-        None
-    }
-
-    /// What multiplies.
-    #[must_use]
-    pub fn instructions(self) -> Instructions {
-        self.instructions
-    }
-
-    /// Row r of `sums` = `start` + row r of a tile times `panel` `[pairs]`. The tile's rows are in `lines`
-    /// `[⌈pairs / 16⌉ × R]`: the first line of each row, then the second of each, and so on. 1, 4, 8 or 12 rows are
-    /// multiplied at once; the more, the faster.
-    ///
-    /// # Panics
-    /// If there are too few lines.
-    pub fn tile<const R: usize>(
-        self,
-        lines: &[Line],
-        panel: &[Pairs],
-        start: &[f32; WIDTH],
-        sums: &mut [[f32; WIDTH]; R],
-    ) {
-        assert!(
-            lines.len() >= panel.len().div_ceil(STEPS) * R,
-            "a line for every step"
-        );
-        match self.instructions {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `self` exists, so the processor has the instructions.
-            Instructions::Avx512Bf16 => unsafe { avx512::tile(lines, panel, start, sums) },
-            #[cfg(not(target_arch = "x86_64"))]
-            Instructions::Avx512Bf16 => unreachable!("detected on x86-64 alone"),
-        }
-    }
-}
+pub use unit::Unit;
 
 #[cfg(test)]
 mod tests {
@@ -124,24 +61,28 @@ mod tests {
         pairs
     }
 
-    fn products() -> Option<Products> {
-        let products = Products::detect();
-        if products.is_none() {
+    /// All that this processor has.
+    fn available() -> Vec<Products> {
+        let found: Vec<Products> = Instructions::ALL
+            .into_iter()
+            .filter_map(Products::of)
+            .collect();
+        if found.is_empty() {
             eprintln!("skipped: this processor has no products of bfloat16");
         }
-        products
+        found
     }
 
-    /// One tile of `R` rows of `inputs` numbers against the plain code.
-    fn check<const R: usize>(products: Products, inputs: usize, special: bool) {
+    /// One tile of `rows` rows of `inputs` numbers against the plain code.
+    fn check(products: Products, rows: usize, inputs: usize, special: bool) {
         let inner = inputs.div_ceil(2);
-        let input = packed(&numbers(R * inputs, 3, special), inputs);
+        let input = packed(&numbers(rows * inputs, 3, special), inputs);
         let weights = packed(&numbers(WIDTH * inputs, 5, special), inputs);
         let start: [f32; WIDTH] = numbers(WIDTH, 9, special).try_into().unwrap();
-        let mut lines = vec![Line::ZERO; inner.div_ceil(STEPS) * R];
+        let mut lines = vec![Line::ZERO; inner.div_ceil(STEPS) * rows];
         for (r, row) in input.chunks(inner).enumerate() {
             for (k, pair) in row.iter().enumerate() {
-                lines[k / STEPS * R + r].0[k % STEPS] = *pair;
+                lines[k / STEPS * rows + r].0[k % STEPS] = *pair;
             }
         }
         let mut panel = vec![Pairs::ZERO; inner];
@@ -150,19 +91,19 @@ mod tests {
                 pairs.0[output] = *pair;
             }
         }
-        let mut sums = [[f32::NAN; WIDTH]; R];
-        products.tile(&lines, &panel, &start, &mut sums);
+        let mut sums = vec![[f32::NAN; WIDTH]; rows];
+        products.unit().tile(&lines, &panel, &start, &mut sums);
         for (r, sums) in sums.iter().enumerate() {
             for (output, sum) in sums.iter().enumerate() {
                 let (a, b) = (
                     &input[r * inner..][..inner],
                     &weights[output * inner..][..inner],
                 );
-                let expected = dot(start[output], a, b);
+                let expected = products.instructions().dot(start[output], a, b);
                 assert_eq!(
                     sum.to_bits(),
                     expected.to_bits(),
-                    "{inputs} inputs, row {r} of {R}, output {output}: {sum:e} for {expected:e}"
+                    "{inputs} inputs, row {r} of {rows}, output {output}: {sum:e} for {expected:e}"
                 );
             }
         }
@@ -171,13 +112,12 @@ mod tests {
     /// Every height of a tile, odd lengths, lines that are not full, and numbers that are not normal.
     #[test]
     fn instructions_compute_what_the_plain_code_does() {
-        let Some(products) = products() else { return };
-        for inputs in [1, 2, 7, 31, 32, 33, 64, 192, 577] {
-            for special in [false, true] {
-                check::<1>(products, inputs, special);
-                check::<4>(products, inputs, special);
-                check::<8>(products, inputs, special);
-                check::<12>(products, inputs, special);
+        for products in available() {
+            for inputs in [1, 2, 7, 31, 32, 33, 64, 192, 577] {
+                for rows in products.instructions().heights() {
+                    check(products, *rows, inputs, false);
+                    check(products, *rows, inputs, true);
+                }
             }
         }
     }
@@ -185,7 +125,6 @@ mod tests {
     /// All pairs of special numbers: zeros of both signs, the least and greatest of every kind, infinities, not a number.
     #[test]
     fn what_is_special_is_treated_alike() {
-        let Some(products) = products() else { return };
         let halves = [
             0x0000, 0x8000, 0x0001, 0x807f, 0x0080, 0x8080, 0x1f80, 0x9fff, 0x3f80, 0xbf81, 0x7f7f,
             0xff7f, 0x7f80, 0xff80, 0x7fc0_u32,
@@ -200,25 +139,44 @@ mod tests {
             f32::MAX,
             f32::NEG_INFINITY,
         ];
-        for (a, b) in halves.iter().flat_map(|a| halves.map(|b| (a, b))) {
-            for (c, start) in halves.iter().flat_map(|c| starts.map(|start| (c, start))) {
-                let (left, right) = (a | c << 16, b | 0x3f80 << 16);
-                let mut sums = [[0.0; WIDTH]];
-                let mut line = Line::ZERO;
-                line.0[0] = left;
-                products.tile(
-                    &[line],
-                    &[Pairs([right; WIDTH])],
-                    &[start; WIDTH],
-                    &mut sums,
-                );
-                let (found, expected) = (sums[0][0], dot(start, &[left], &[right]));
-                let same = found.to_bits() == expected.to_bits();
-                assert!(
-                    same || found.is_nan() && expected.is_nan(),
-                    "{start:e} + {left:08x} · {right:08x} = {found:e}, and not {expected:e}"
-                );
+        for products in available() {
+            let (unit, instructions) = (products.unit(), products.instructions());
+            let rows = *instructions.heights().last().expect("there are heights");
+            let mut lines = vec![Line::ZERO; rows];
+            let mut sums = vec![[0.0; WIDTH]; rows];
+            for (a, b) in halves.iter().flat_map(|a| halves.map(|b| (a, b))) {
+                for (c, start) in halves.iter().flat_map(|c| starts.map(|start| (c, start))) {
+                    let (left, right) = (a | c << 16, b | 0x3f80 << 16);
+                    lines[0].0[0] = left;
+                    unit.tile(&lines, &[Pairs([right; WIDTH])], &[start; WIDTH], &mut sums);
+                    let expected = instructions.dot(start, &[left], &[right]);
+                    let found = sums[0][0];
+                    let same = found.to_bits() == expected.to_bits();
+                    assert!(
+                        same || found.is_nan() && expected.is_nan(),
+                        "{}: {start:e} + {left:08x} · {right:08x} = {found:e}, and not {expected:e}",
+                        instructions.name()
+                    );
+                }
             }
+        }
+    }
+
+    /// A thread that has two units goes on with one of them.
+    #[test]
+    fn units_do_not_disturb_each_other() {
+        for products in available() {
+            let first = products.unit();
+            drop(products.unit());
+            let rows = products.instructions().heights()[0];
+            let lines = vec![Line([0x3f80_3f80; STEPS]); rows];
+            let mut sums = vec![[0.0; WIDTH]; rows];
+            let panel = [Pairs([0x3f80_4000; WIDTH]); STEPS];
+            first.tile(&lines, &panel, &[1.0; WIDTH], &mut sums);
+            assert_eq!(sums, vec![[49.0; WIDTH]; rows]);
+            std::thread::spawn(move || check(products, rows, 64, false))
+                .join()
+                .expect("another thread has a unit of its own");
         }
     }
 }

@@ -149,49 +149,29 @@ impl Linear {
             }),
             Panels::Bf16(products, weights) => {
                 let pairs = self.inputs.div_ceil(2);
-                let tiles = Arch::new().dispatch(|| Tiles::of(input, self.inputs));
+                let instructions = products.instructions();
+                let tiles = Arch::new().dispatch(|| Tiles::of(instructions, input, self.inputs));
                 let weights = &weights[panels.start * pairs..panels.end * pairs];
+                let unit = products.unit();
+                let mut sums = vec![[0.0; PANEL]; instructions.heights()[0]];
                 for (p, (panel, bias)) in weights.chunks_exact(pairs).zip(bias).enumerate() {
                     let first = p * PANEL;
-                    let mut target = Target {
-                        output: &mut output[first..],
-                        stride: width,
-                        width: PANEL.min(width - first),
-                    };
+                    let columns = PANEL.min(width - first);
                     for (tile, lines) in tiles.iter() {
-                        let rows = tiles.rows(tile);
-                        match tile.height {
-                            12 => add::<12>(*products, lines, panel, bias, rows, &mut target),
-                            8 => add::<8>(*products, lines, panel, bias, rows, &mut target),
-                            4 => add::<4>(*products, lines, panel, bias, rows, &mut target),
-                            _ => add::<1>(*products, lines, panel, bias, rows, &mut target),
+                        let sums = &mut sums[..tile.height];
+                        unit.tile(lines, panel, &bias.0, sums);
+                        for (row, sums) in tiles.rows(tile).zip(sums) {
+                            let output = &mut output[row * width + first..][..columns];
+                            match output.first_chunk_mut() {
+                                Some(output) => *output = *sums,
+                                None => output.copy_from_slice(&sums[..columns]),
+                            }
                         }
                     }
                 }
             }
         }
         output
-    }
-}
-
-/// `rows` of `target` = `bias` + a tile's rows times `panel`.
-#[inline(always)]
-fn add<const R: usize>(
-    products: Products,
-    lines: &[teda_bf16::Line],
-    panel: &[Pairs],
-    bias: &Block,
-    rows: Range<usize>,
-    target: &mut Target<'_>,
-) {
-    let mut sums = [[0.0; PANEL]; R];
-    products.tile(lines, panel, &bias.0, &mut sums);
-    for (row, sums) in rows.zip(&sums) {
-        let output = &mut target.output[row * target.stride..][..target.width];
-        match output.first_chunk_mut() {
-            Some(output) => *output = *sums,
-            None => output.copy_from_slice(&sums[..target.width]),
-        }
     }
 }
 
@@ -397,6 +377,8 @@ impl<const V: usize, const R: usize> WithSimd for Tile<'_, '_, V, R> {
 
 #[cfg(test)]
 mod tests {
+    use teda_bf16::Instructions;
+
     use super::*;
 
     /// Integers below 2²⁴ are exact in f32, so every order of summation agrees.
@@ -452,10 +434,10 @@ mod tests {
         }
     }
 
-    /// Layers in either precision; in bfloat16 if this processor multiplies it.
+    /// Layers in single precision, and in bfloat16 by all instructions that this processor has.
     fn layers(inputs: usize, weight: &[f32], bias: &[f32]) -> Vec<Linear> {
-        let bf16 = Products::detect().map(Some);
-        let each = [None].into_iter().chain(bf16);
+        let bf16 = Instructions::ALL.into_iter().filter_map(Products::of);
+        let each = [None].into_iter().chain(bf16.map(Some));
         each.map(|bf16| Linear::new(bf16, inputs, weight.chunks(inputs), bias))
             .collect()
     }

@@ -3,10 +3,7 @@
 use std::iter::from_fn;
 use std::ops::Range;
 
-use teda_bf16::{Line, STEPS, pack};
-
-/// Heights of tiles, the greatest first: with panels of two vectors, 12 rows of sums fill the registers.
-const HEIGHTS: [usize; 4] = [12, 8, 4, 1];
+use teda_bf16::{Instructions, Line, STEPS, pack};
 
 /// A run of rows that are multiplied together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,14 +23,15 @@ pub(crate) struct Tiles {
 }
 
 impl Tiles {
-    /// The rows of `values` `[rows × stride]`, each number rounded to the nearest bfloat16.
+    /// The rows of `values` `[rows × stride]`, each number rounded to the nearest bfloat16, in tiles for `instructions`.
     #[inline(always)]
-    pub(crate) fn of(values: &[f32], stride: usize) -> Self {
+    pub(crate) fn of(instructions: Instructions, values: &[f32], stride: usize) -> Self {
         const WIDTH: usize = 2 * STEPS;
         let count = values.len() / stride;
-        let mut lines = Vec::with_capacity((count + HEIGHTS[0]) * stride.div_ceil(WIDTH));
-        let mut tiles = Vec::with_capacity(count / HEIGHTS[0] + 1);
-        for tile in plan(count) {
+        let heights = instructions.heights();
+        let mut lines = Vec::with_capacity((count + heights[0]) * stride.div_ceil(WIDTH));
+        let mut tiles = Vec::with_capacity(count / heights[0] + 1);
+        for tile in plan(heights, count) {
             let start = lines.len();
             for first in (0..stride).step_by(WIDTH) {
                 for row in tile.first..tile.first + tile.height {
@@ -70,14 +68,14 @@ impl Tiles {
 }
 
 /// Tiles for `count` rows: the highest while they are full, then the lowest that holds the rest.
-fn plan(count: usize) -> impl Iterator<Item = Tile> {
+fn plan(heights: &[usize], count: usize) -> impl Iterator<Item = Tile> {
     let mut first = 0;
     from_fn(move || {
         let left = count - first.min(count);
-        let fitting = HEIGHTS.iter().rev().find(|height| **height >= left);
+        let fitting = heights.iter().rev().find(|height| **height >= left);
         let tile = Tile {
             first,
-            height: *fitting.unwrap_or(&HEIGHTS[0]),
+            height: *fitting.unwrap_or(&heights[0]),
         };
         first += tile.height;
         (left > 0).then_some(tile)
@@ -92,12 +90,14 @@ mod tests {
 
     #[test]
     fn every_number_of_every_row_is_where_its_tile_reads_it() {
-        for (count, stride) in [(0, 5), (1, 1), (7, 32), (31, 45), (13, 64)] {
+        let shapes = [(0, 5), (1, 1), (7, 32), (31, 45), (13, 64)];
+        let all = Instructions::ALL.map(|instructions| shapes.map(|shape| (instructions, shape)));
+        for (instructions, (count, stride)) in all.into_iter().flatten() {
             let value = |row: usize, column: usize| (row * 64 + column) as f32 / 16.0;
             let values: Vec<f32> = (0..count * stride)
                 .map(|i| teda_bf16::rounded(value(i / stride, i % stride)))
                 .collect();
-            let tiles = Tiles::of(&values, stride);
+            let tiles = Tiles::of(instructions, &values, stride);
             let mut seen = Vec::new();
             for (tile, lines) in tiles.iter() {
                 for (i, line) in lines.iter().enumerate() {
@@ -117,7 +117,7 @@ mod tests {
             }
             assert_eq!(seen, Vec::from_iter(0..count));
         }
-        let heights = |count| Vec::from_iter(plan(count).map(|tile| tile.height));
+        let heights = |count| Vec::from_iter(plan(&[12, 8, 4, 1], count).map(|tile| tile.height));
         assert_eq!(heights(25), [12, 12, 1]);
         assert_eq!(heights(23), [12, 12]);
         assert_eq!(heights(18), [12, 8]);

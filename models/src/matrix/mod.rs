@@ -12,35 +12,88 @@ pub(crate) mod norm;
 pub(crate) mod rotary;
 
 use std::str::FromStr;
+use std::{fmt, result};
 
 use candle_core::{Device, Tensor};
-use serde::{Deserialize, Serialize};
-use teda_bf16::Products;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use teda_bf16::{Instructions, Products};
 use teda_core::{Error, Result};
 
 use crate::kernel;
 
 /// The numbers that a model's linear layers multiply. Everything else is `f32`: sums, norms, attention.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Precision {
     /// Single precision.
     #[default]
     F32,
-    /// bfloat16, where the processor multiplies it: half the memory, up to twice the speed, and other bits.
-    Bf16,
+    /// bfloat16, by these instructions: half the memory, more speed, and bits that are theirs.
+    Bf16(Instructions),
 }
 
+impl Precision {
+    fn named(name: &str) -> Option<Self> {
+        if name == "f32" {
+            return Some(Self::F32);
+        }
+        let mut all = Instructions::ALL.into_iter();
+        all.find(|instructions| instructions.name() == name)
+            .map(Self::Bf16)
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::F32 => "f32",
+            Self::Bf16(instructions) => instructions.name(),
+        })
+    }
+}
+
+/// As [`Display`](fmt::Display) writes it; `bf16` stands for the fastest instructions of this processor.
 impl FromStr for Precision {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "f32" => Ok(Self::F32),
-            "bf16" => Ok(Self::Bf16),
-            other => Err(Error::unknown("precision", other, &["f32", "bf16"])),
+        if text == "bf16" {
+            let products = Products::detect().ok_or_else(|| lacking("bf16"))?;
+            return Ok(Self::Bf16(products.instructions()));
         }
+        let [first, second] = Instructions::ALL.map(Instructions::name);
+        let known = ["f32", "bf16", first, second];
+        Self::named(text).ok_or_else(|| Error::unknown("precision", text, &known))
     }
+}
+
+impl Serialize for Precision {
+    fn serialize<S: Serializer>(&self, serializer: S) -> result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Runs are read wherever they were made. `bf16` is what those say that were made before there was more than one kind of
+/// instructions.
+impl<'de> Deserialize<'de> for Precision {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> result::Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        if name == "bf16" {
+            return Ok(Self::Bf16(Instructions::Avx512Bf16));
+        }
+        Self::named(&name).ok_or_else(|| de::Error::custom(format!("no such precision: {name:?}")))
+    }
+}
+
+fn lacking(wanted: &str) -> Error {
+    let have: Vec<String> = Instructions::ALL
+        .into_iter()
+        .filter_map(Products::of)
+        .map(|products| format!("--precision {}, ", products.instructions().name()))
+        .collect();
+    Error::usage(format!(
+        "this processor has no instructions for products in {wanted}: take {}--precision f32, or, for a run that was made with them, a machine that has them",
+        have.concat()
+    ))
 }
 
 /// Where a model is computed.
@@ -66,18 +119,16 @@ impl Backend {
         device.map_or(Self::F32, Self::Candle)
     }
 
-    /// The best one for a precision: [`Backend::best`], or the kernels with this processor's products of bfloat16.
+    /// The best one for a precision: [`Backend::best`], or the kernels with products of bfloat16.
     ///
     /// # Errors
-    /// Usage, if this processor has none.
+    /// Usage, if this processor lacks the instructions.
     pub fn of(precision: Precision) -> Result<Self> {
         match precision {
             Precision::F32 => Ok(Self::best()),
-            Precision::Bf16 => match Products::detect() {
+            Precision::Bf16(instructions) => match Products::of(instructions) {
                 Some(products) => Ok(Self::Kernels(Some(products))),
-                None => Err(Error::usage(
-                    "this processor has no instructions for products of bfloat16 (AVX-512 BF16): take --precision f32, or, for a run that was made with them, a machine that has them",
-                )),
+                None => Err(lacking(instructions.name())),
             },
         }
     }
