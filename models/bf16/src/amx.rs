@@ -10,7 +10,10 @@ use std::cell::Cell;
 use crate::pair::{Line, Pairs, STEPS, WIDTH};
 
 /// Rows of a tile register; each has 64 bytes.
-pub(crate) const ROWS: usize = 16;
+const ROWS: usize = 16;
+
+/// Rows of two of them.
+const HEIGHT: usize = 2 * ROWS;
 
 /// The shapes of all tiles, as `LDTILECFG` reads them: 16 rows of 64 bytes each.
 #[repr(C, align(64))]
@@ -205,6 +208,3 @@ unsafe fn add(lines: &[Line], steps: &[[Pairs; STEPS]], sums: &mut [[f32; WIDTH]
         height => panic!("tiles of AMX have {ROWS} or {HEIGHT} rows, and not {height}"),
     }
 }
-
-/// Two registers of rows.
-pub(crate) const HEIGHT: usize = 2 * ROWS;
