@@ -117,7 +117,7 @@ pub struct ModelArguments {
     pub then: Option<String>,
     /// What the linear layers of models in this process multiply: f32, or bf16 (half the memory, up to twice the speed)
     /// where the processor does. Other bits, the same again by the same instructions: bf16 takes the fastest of
-    /// amx-bf16 and avx512-bf16, and the run says which
+    /// amx-bf16 and avx512-bf16, which can be named instead, and the run says which
     #[arg(long, value_name = "NUMBERS", default_value = "f32")]
     pub precision: Precision,
     #[command(flatten)]

@@ -128,6 +128,24 @@ pub(crate) unsafe fn tile(
     }
 }
 
+/// Instructions over `steps`, with the addresses and the registers of tiles that all loops have.
+macro_rules! run {
+    ($lines:expr, $steps:expr, $sums:expr, $($instruction:literal),+ $(,)?) => {
+        asm!(
+            $($instruction,)+
+            lines = inout(reg) $lines.as_ptr() => _,
+            panel = inout(reg) $steps.as_ptr() => _,
+            steps = inout(reg) $steps.len() => _,
+            sums = in(reg) $sums.as_mut_ptr(),
+            narrow = in(reg) size_of::<Line>(),
+            wide = in(reg) size_of::<Pairs>(),
+            out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+            out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+            options(nostack),
+        )
+    };
+}
+
 /// Adds the products of whole steps. `sums` are two registers beside each other for 16 rows, and two more below for 32:
 /// then every register that is loaded is multiplied twice.
 ///
@@ -145,7 +163,10 @@ unsafe fn add(lines: &[Line], steps: &[[Pairs; STEPS]], sums: &mut [[f32; WIDTH]
         // SAFETY: the loop reads `steps` times 16 lines and 16 rows of pairs, which exist, by rows of 64 and 128 bytes; it
         // reads and writes 16 rows of 128 bytes of sums. The registers are declared.
         ROWS => unsafe {
-            asm!(
+            run!(
+                lines,
+                steps,
+                sums,
                 "tileloadd tmm0, [{sums} + {wide}]",
                 "tileloadd tmm1, [{sums} + {wide} + 64]",
                 "2:",
@@ -160,19 +181,14 @@ unsafe fn add(lines: &[Line], steps: &[[Pairs; STEPS]], sums: &mut [[f32; WIDTH]
                 "jnz 2b",
                 "tilestored [{sums} + {wide}], tmm0",
                 "tilestored [{sums} + {wide} + 64], tmm1",
-                lines = inout(reg) lines.as_ptr() => _,
-                panel = inout(reg) steps.as_ptr() => _,
-                steps = inout(reg) steps.len() => _,
-                sums = in(reg) sums.as_mut_ptr(),
-                narrow = in(reg) size_of::<Line>(),
-                wide = in(reg) size_of::<Pairs>(),
-                out("tmm0") _, out("tmm1") _, out("tmm4") _, out("tmm6") _, out("tmm7") _,
-                options(nostack),
             );
         },
         // SAFETY: the same with 32 lines a step and 32 rows of sums.
         HEIGHT => unsafe {
-            asm!(
+            run!(
+                lines,
+                steps,
+                sums,
                 "tileloadd tmm0, [{sums} + {wide}]",
                 "tileloadd tmm1, [{sums} + {wide} + 64]",
                 "tileloadd tmm2, [{sums} + {wide} + 2048]",
@@ -194,15 +210,6 @@ unsafe fn add(lines: &[Line], steps: &[[Pairs; STEPS]], sums: &mut [[f32; WIDTH]
                 "tilestored [{sums} + {wide} + 64], tmm1",
                 "tilestored [{sums} + {wide} + 2048], tmm2",
                 "tilestored [{sums} + {wide} + 2112], tmm3",
-                lines = inout(reg) lines.as_ptr() => _,
-                panel = inout(reg) steps.as_ptr() => _,
-                steps = inout(reg) steps.len() => _,
-                sums = in(reg) sums.as_mut_ptr(),
-                narrow = in(reg) size_of::<Line>(),
-                wide = in(reg) size_of::<Pairs>(),
-                out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
-                out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
-                options(nostack),
             );
         },
         height => panic!("tiles of AMX have {ROWS} or {HEIGHT} rows, and not {height}"),

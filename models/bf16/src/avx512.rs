@@ -28,7 +28,8 @@ pub(crate) fn tile(
         12 => rows::<12>(lines, panel, start, sums),
         8 => rows::<8>(lines, panel, start, sums),
         4 => rows::<4>(lines, panel, start, sums),
-        _ => rows::<1>(lines, panel, start, sums),
+        1 => rows::<1>(lines, panel, start, sums),
+        height => panic!("tiles of AVX-512 have 1, 4, 8 or 12 rows, and not {height}"),
     }
 }
 
