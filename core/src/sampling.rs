@@ -23,8 +23,8 @@
 //! The paper does not say whose sentence vectors these are: here they are those of the audit's encoder, which the
 //! attack by embedding uses, too.
 
-use ndarray::{ArrayView1, ArrayView2};
-use pulp::Arch;
+use ndarray::ArrayView2;
+use pulp::{Arch, Simd, WithSimd};
 
 use crate::{Error, Result, Seed, Stream};
 
@@ -32,6 +32,8 @@ use crate::{Error, Result, Seed, Stream};
 const SETS_PER_PASS: usize = 16;
 /// Texts per block of a pass: their vectors stay in the nearest cache while all sets visit them.
 const TEXTS_PER_BLOCK: usize = 32;
+/// Texts whose products with one sum are computed side by side.
+const TEXTS_TOGETHER: usize = 4;
 /// Independent partial sums of an inner product; part of the definition of its rounding.
 const LANES: usize = 8;
 
@@ -161,43 +163,93 @@ impl<'a> TransitionSampler<'a> {
 
     /// λ⟨x, sum⟩ for every sum and every text x, `[sums × texts]`.
     fn products(&self, sums: &[f64], log_weights: &mut [f64]) {
-        let (texts, dimension) = self.vectors.dim();
-        Arch::new().dispatch(|| {
-            for first in (0..texts).step_by(TEXTS_PER_BLOCK) {
-                let block = first..(first + TEXTS_PER_BLOCK).min(texts);
-                let per_set = sums
-                    .chunks(dimension.max(1))
-                    .zip(log_weights.chunks_mut(texts));
-                for (sum, weights) in per_set {
-                    for text in block.clone() {
-                        weights[text] = self.lambda * inner(self.vectors.row(text), sum);
-                    }
-                }
-            }
+        Arch::new().dispatch(Products {
+            sampler: *self,
+            sums,
+            log_weights,
         });
     }
 }
 
-/// ⟨x, y⟩ in double precision with [`LANES`] partial sums.
-#[inline(always)]
-fn inner(x: ArrayView1<'_, f32>, y: &[f64]) -> f64 {
-    let x = x
-        .to_slice()
-        .expect("rows of a matrix in standard layout are slices");
-    let mut lanes = [0.0_f64; LANES];
-    let (x_blocks, x_rest) = x.as_chunks::<LANES>();
-    let (y_blocks, y_rest) = y.as_chunks::<LANES>();
-    for (a, b) in x_blocks.iter().zip(y_blocks) {
-        for lane in 0..LANES {
-            lanes[lane] += f64::from(a[lane]) * b[lane];
+struct Products<'a, 'b> {
+    sampler: TransitionSampler<'a>,
+    sums: &'b [f64],
+    log_weights: &'b mut [f64],
+}
+
+impl WithSimd for Products<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        // Vectors that hold the partial sums of one product.
+        match S::F64_LANES {
+            8 => self.run::<S, 1>(simd),
+            4 => self.run::<S, 2>(simd),
+            2 => self.run::<S, 4>(simd),
+            _ => self.run::<S, LANES>(simd),
         }
     }
-    let rest: f64 = x_rest
-        .iter()
-        .zip(y_rest)
-        .map(|(a, b)| f64::from(*a) * b)
-        .sum();
-    lanes.iter().sum::<f64>() + rest
+}
+
+impl Products<'_, '_> {
+    #[inline(always)]
+    fn run<S: Simd, const V: usize>(self, simd: S) {
+        let (texts, dimension) = self.sampler.vectors.dim();
+        let lambda = self.sampler.lambda;
+        let dimension = dimension.max(1);
+        let mut block = Vec::with_capacity(TEXTS_PER_BLOCK * dimension);
+        for first in (0..texts).step_by(TEXTS_PER_BLOCK) {
+            let places = first..(first + TEXTS_PER_BLOCK).min(texts);
+            block.clear();
+            for text in places.clone() {
+                block.extend(
+                    self.sampler
+                        .vectors
+                        .row(text)
+                        .iter()
+                        .copied()
+                        .map(f64::from),
+                );
+            }
+            let sums = self.sums.chunks(dimension);
+            for (sum, weights) in sums.zip(self.log_weights.chunks_mut(texts)) {
+                let mut rows = block.chunks_exact(dimension);
+                let (several, rest) = weights[places.clone()].as_chunks_mut::<TEXTS_TOGETHER>();
+                for weights in several {
+                    let rows = std::array::from_fn(|_| rows.next().expect("a row for each weight"));
+                    *weights = inner::<S, V, _>(simd, rows, sum).map(|product| lambda * product);
+                }
+                for (weight, row) in rest.iter_mut().zip(rows) {
+                    let [product] = inner::<S, V, _>(simd, [row], sum);
+                    *weight = lambda * product;
+                }
+            }
+        }
+    }
+}
+
+/// ⟨x, y⟩ of each x, with [`LANES`] partial sums in V vectors.
+#[inline(always)]
+fn inner<S: Simd, const V: usize, const N: usize>(simd: S, xs: [&[f64]; N], y: &[f64]) -> [f64; N] {
+    let mut lanes = [[simd.splat_f64s(0.0); V]; N];
+    let xs = xs.map(|x| x.as_chunks::<LANES>());
+    let (y_blocks, y_rest) = y.as_chunks::<LANES>();
+    for (place, b) in y_blocks.iter().enumerate() {
+        let b = S::as_simd_f64s(b).0;
+        for (lanes, (x, _)) in lanes.iter_mut().zip(&xs) {
+            let a = S::as_simd_f64s(&x[place]).0;
+            for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
+                *lane = simd.add_f64s(*lane, simd.mul_f64s(*a, *b));
+            }
+        }
+    }
+    std::array::from_fn(|i| {
+        let mut sums = [0.0; LANES];
+        S::as_mut_simd_f64s(&mut sums).0.copy_from_slice(&lanes[i]);
+        let rest: f64 = xs[i].1.iter().zip(y_rest).map(|(a, b)| a * b).sum();
+        sums.iter().sum::<f64>() + rest
+    })
 }
 
 /// The n-th number (from 0) that is not in `taken`: the least x = n + #{t ∈ taken: t ≤ x}.

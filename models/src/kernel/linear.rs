@@ -1,10 +1,12 @@
 //! The linear layer y = x Wᵀ + b, with the weights packed once at load.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use pulp::{Arch, Simd, WithSimd};
 use teda_bf16::{Pairs, Products, pack, unpacked};
 
+use super::math::all_finite;
 use super::tiles::Tiles;
 
 /// Outputs per panel: two AVX-512 vectors, four AVX2 or eight NEON ones.
@@ -33,6 +35,8 @@ pub(crate) struct Linear {
     outputs: usize,
     panels: Panels,
     bias: Vec<Block>,
+    /// Whether all weights are finite, so that 0 times any of them is 0; known when it was first asked.
+    finite: OnceLock<bool>,
 }
 
 /// The weights: panel p holds outputs 32p … 32p+31, zero beyond the last.
@@ -66,6 +70,7 @@ impl Linear {
             outputs: bias.len(),
             panels,
             bias: packed_bias,
+            finite: OnceLock::new(),
         }
     }
 
@@ -75,6 +80,19 @@ impl Linear {
 
     pub(crate) fn outputs(&self) -> usize {
         self.outputs
+    }
+
+    pub(super) fn bias(&self) -> &[Block] {
+        &self.bias
+    }
+
+    /// The weights, `[panels × inputs]` blocks, if they are single precision and all finite.
+    pub(super) fn finite_panels(&self) -> Option<&[Block]> {
+        let Panels::F32(panels) = &self.panels else {
+            return None;
+        };
+        let check = || panels.iter().all(|block| all_finite(&block.0));
+        self.finite.get_or_init(check).then_some(panels)
     }
 
     /// Adds `scale` times the weights of one output to `row` `[inputs]`: an embedding table that is tied to this layer
@@ -283,7 +301,7 @@ impl Target<'_> {
     }
 
     #[inline(always)]
-    fn store<S: Simd, const V: usize>(&mut self, row: usize, sums: &[S::f32s; V]) {
+    pub(super) fn store<S: Simd, const V: usize>(&mut self, row: usize, sums: &[S::f32s; V]) {
         let output = &mut self.output[row * self.stride..][..self.width];
         if self.width == PANEL {
             S::as_mut_simd_f32s(output).0.copy_from_slice(sums);

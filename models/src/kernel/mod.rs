@@ -19,6 +19,7 @@ pub(crate) mod linear;
 pub(crate) mod math;
 pub(crate) mod normalise;
 pub(crate) mod rotary;
+pub(crate) mod sparse;
 pub(crate) mod tiles;
 
 /// Partial sums of a reduction over a row: one vector of the widest instruction set.

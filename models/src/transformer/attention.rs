@@ -65,12 +65,19 @@ impl SelfAttention {
         memory: &mut Memory,
         layer: usize,
     ) -> Result<Matrix> {
+        // Equal inputs are projected once. Behind the first layer no two tokens are equal.
+        let distinct = pass.distinct.as_ref().filter(|_| layer == 0);
+        let inputs = distinct.map(|d| x.select(&d.first)).transpose()?;
+        let projected = |projection: &Linear| match (distinct, &inputs) {
+            (Some(distinct), Some(inputs)) => projection.apply(inputs)?.select(&distinct.kinds),
+            _ => projection.apply(x),
+        };
         let keys = self.placed(
-            self.projections.key.apply(x)?,
+            projected(&self.projections.key)?,
             self.key_norm.as_ref(),
             &pass.positions,
         )?;
-        let values = self.projections.value.apply(x)?;
+        let values = projected(&self.projections.value)?;
         memory.layer_mut(layer).write(&pass.slots, &keys, &values)?;
         let asked = asked
             .map(|asked| x.select(asked).map(|x| (x, asked)))
@@ -79,15 +86,11 @@ impl SelfAttention {
         let (positions, queries) = match &asked {
             Some((x, asked)) => {
                 of_asked = asked.iter().map(|i| pass.positions[*i]).collect();
-                (&of_asked, x)
+                (&of_asked, self.projections.query.apply(x)?)
             }
-            None => (&pass.positions, x),
+            None => (&pass.positions, projected(&self.projections.query)?),
         };
-        let queries = self.placed(
-            self.projections.query.apply(queries)?,
-            self.query_norm.as_ref(),
-            positions,
-        )?;
+        let queries = self.placed(queries, self.query_norm.as_ref(), positions)?;
         let rows = self.rows(positions, asked.is_some(), pass, memory, layer);
         self.projections
             .output

@@ -52,7 +52,10 @@ impl Feed {
         } else {
             self.activation.of(wide)?
         };
-        self.down.apply(&wide)
+        match self.activation {
+            Activation::Relu => self.down.apply_sparse(&wide),
+            _ => self.down.apply(&wide),
+        }
     }
 }
 

@@ -30,7 +30,9 @@ impl Encoder {
                 .map_err(|e| e.context(format!("row {index}")))?;
             tokens.extend_from_slice(row);
         }
-        let (pass, slots) = Pass::alone(rows.into_iter().map(|(row, asked)| (row.len(), asked)));
+        let (mut pass, slots) =
+            Pass::alone(rows.into_iter().map(|(row, asked)| (row.len(), asked)));
+        pass.compare(&tokens);
         let x = self.embeddings.apply(&tokens, &pass.positions)?;
         let mut memory = Memory::scratch(&self.backend, self.shape, slots)?;
         self.stack.run(x, &pass, &mut memory, None)

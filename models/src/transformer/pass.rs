@@ -1,5 +1,7 @@
 //! The rows of one forward pass.
 
+use std::collections::HashMap;
+
 use super::memory::Prefix;
 use crate::kernel::keys_values::next_room;
 
@@ -36,6 +38,32 @@ pub(crate) struct Pass<'a> {
     pub(crate) positions: Vec<usize>,
     /// The new tokens whose output is requested, over all segments.
     pub(crate) asked: Vec<usize>,
+    /// Which new tokens enter the first layer as the same vector, if many do.
+    pub(crate) distinct: Option<Distinct>,
+}
+
+/// The tokens of a pass that differ, in themselves or in their position: before tokens see each other, what is computed
+/// of a token is the same for all that do not.
+pub(crate) struct Distinct {
+    /// One token of each kind.
+    pub(crate) first: Vec<usize>,
+    /// For each token, its kind.
+    pub(crate) kinds: Vec<usize>,
+}
+
+impl Distinct {
+    /// The kinds of `tokens` at `positions`, if there are at most half as many as tokens.
+    fn of(tokens: &[u32], positions: &[usize]) -> Option<Self> {
+        let mut seen = HashMap::new();
+        let (mut first, mut kinds) = (Vec::new(), Vec::with_capacity(tokens.len()));
+        for (index, token) in tokens.iter().zip(positions).enumerate() {
+            kinds.push(*seen.entry(token).or_insert_with(|| {
+                first.push(index);
+                first.len() - 1
+            }));
+        }
+        (2 * first.len() <= tokens.len()).then_some(Self { first, kinds })
+    }
 }
 
 impl<'a> Pass<'a> {
@@ -46,6 +74,7 @@ impl<'a> Pass<'a> {
             slots: Vec::with_capacity(total),
             positions: Vec::with_capacity(total),
             asked: Vec::new(),
+            distinct: None,
         };
         for segment in &segments {
             let first = pass.slots.len();
@@ -57,6 +86,11 @@ impl<'a> Pass<'a> {
         }
         pass.segments = segments;
         pass
+    }
+
+    /// Notes which of its new `tokens` are the same.
+    pub(crate) fn compare(&mut self, tokens: &[u32]) {
+        self.distinct = Distinct::of(tokens, &self.positions);
     }
 
     /// Segments of independent rows, one after the other in room for all, and the total number of slots that they
