@@ -5,7 +5,7 @@
 //! so every sum is that of [`Linear::apply`]; one that is 0 is +0, whatever the other rows of its tile are.
 //!
 //! # Speed
-//! Of the inputs of the infilling model's second feed-forward layer, 97 % are 0, and 93 % in all rows of a tile of 4.
+//! Of what the built-in infilling model's feed-forward layers hand to their second product, 97 % are 0.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -24,6 +24,9 @@ impl Linear {
             count: input.len() / inputs,
         };
         let mut output = vec![0.0; rows.count * self.outputs()];
+        if output.is_empty() {
+            return output;
+        }
         let done = Arch::new().dispatch(Apply {
             panels,
             bias: self.bias(),
@@ -56,7 +59,7 @@ impl WithSimd for Apply<'_> {
     fn with_simd<S: Simd>(self, simd: S) -> bool {
         // (vectors per panel, rows per tile): few rows, so that few inputs are used by one of them.
         match S::F32_LANES {
-            16 => apply::<S, 2, 4>(simd, self),
+            16 => apply::<S, 2, 3>(simd, self),
             8 => apply::<S, 4, 2>(simd, self),
             4 => apply::<S, 8, 2>(simd, self),
             _ => apply::<S, 32, 1>(simd, self),
@@ -67,7 +70,7 @@ impl WithSimd for Apply<'_> {
 #[inline(always)]
 fn apply<S: Simd, const V: usize, const R: usize>(simd: S, work: Apply<'_>) -> bool {
     let inputs = work.input.stride;
-    let tiles = Tiles::<R>::of(work.input);
+    let tiles = Tiles::<R>::of(simd, work.input);
     // Where most inputs are used, a large tile's products are faster than leaving some out.
     if 2 * tiles.used.len() > tiles.ends.len() * inputs {
         return false;
@@ -98,7 +101,7 @@ fn apply<S: Simd, const V: usize, const R: usize>(simd: S, work: Apply<'_>) -> b
 /// An input that is not 0 in one of a tile's rows, and its value in each.
 #[derive(Clone, Copy)]
 struct Used<const R: usize> {
-    input: u32,
+    input: usize,
     values: [f32; R],
 }
 
@@ -111,36 +114,51 @@ struct Tiles<const R: usize> {
 
 impl<const R: usize> Tiles<R> {
     #[inline(always)]
-    fn of(input: Rows<'_>) -> Self {
+    fn of<S: Simd>(simd: S, input: Rows<'_>) -> Self {
+        let (inputs, count) = (input.stride, input.count.div_ceil(R));
         let mut tiles = Self {
-            used: Vec::new(),
-            ends: Vec::with_capacity(input.count.div_ceil(R)),
+            used: Vec::with_capacity(count * inputs / 8),
+            ends: Vec::with_capacity(count),
         };
-        let mut any = vec![0_u32; input.stride];
-        let absent = vec![0.0; input.stride];
+        let mut any = vec![0.0; inputs];
+        let mut places = vec![0; inputs];
+        let absent = vec![0.0; inputs];
         for first in (0..input.count).step_by(R) {
             let rows: [&[f32]; R] = std::array::from_fn(|r| match first + r < input.count {
-                true => &input.values[(first + r) * input.stride..][..input.stride],
-                false => &absent[..],
+                true => &input.values[(first + r) * inputs..][..inputs],
+                false => &absent[..inputs],
             });
-            any.fill(0);
-            for row in rows {
-                for (any, x) in any.iter_mut().zip(row) {
-                    // All bits but the sign.
-                    *any |= x.to_bits() << 1;
-                }
+            or(simd, rows, &mut any);
+            // Without a branch, which no processor could predict.
+            let mut found = 0;
+            for (place, any) in any.iter().enumerate() {
+                places[found] = place;
+                found += usize::from(any.to_bits() << 1 != 0);
             }
-            for (input, any) in any.iter().enumerate() {
-                if *any != 0 {
-                    tiles.used.push(Used {
-                        input: input as u32,
-                        values: rows.map(|row| row[input]),
-                    });
-                }
-            }
+            let used = places[..found].iter().map(|place| Used {
+                input: *place,
+                values: rows.map(|row| row[*place]),
+            });
+            tiles.used.extend(used);
             tiles.ends.push(tiles.used.len());
         }
         tiles
+    }
+}
+
+/// The bits that are set in one of the rows.
+#[inline(always)]
+fn or<S: Simd, const R: usize>(simd: S, rows: [&[f32]; R], any: &mut [f32]) {
+    let rows = rows.map(S::as_simd_f32s);
+    let (vectors, rest) = S::as_mut_simd_f32s(any);
+    for (place, any) in vectors.iter_mut().enumerate() {
+        *any = rows.iter().fold(simd.splat_f32s(0.0), |any, (row, _)| {
+            simd.or_f32s(any, row[place])
+        });
+    }
+    for (place, any) in rest.iter_mut().enumerate() {
+        let bits = rows.iter().map(|(_, row)| row[place].to_bits());
+        *any = f32::from_bits(bits.fold(0, |any, bits| any | bits));
     }
 }
 
@@ -166,7 +184,7 @@ impl<const V: usize, const R: usize> WithSimd for Tile<'_, '_, V, R> {
             sum.copy_from_slice(S::as_simd_f32s(&self.bias.0).0);
         }
         for used in self.used {
-            let weights = S::as_simd_f32s(&self.panel[used.input as usize].0).0;
+            let weights = S::as_simd_f32s(&self.panel[used.input].0).0;
             for (sum, value) in sums.iter_mut().zip(&used.values) {
                 let value = simd.splat_f32s(*value);
                 for (sum, weight) in sum.iter_mut().zip(weights) {
@@ -269,8 +287,9 @@ mod tests {
             let alone = [f32::MIN_POSITIVE, 0.0, 0.0];
             for other in [[0.0; 3], [0.0, 1.0, 0.0], [1.0, 2.0, 3.0], [-0.0; 3]] {
                 let both = layer.apply_sparse(&[alone, other].concat());
-                assert_eq!(both[0].to_bits(), 0);
+                assert_eq!(bits(&both[..1]), bits(&layer.apply_sparse(&alone)));
                 assert_eq!(bits(&both[1..]), bits(&layer.apply_sparse(&other)));
+                assert!(both.iter().all(|x| x.to_bits() != (-0.0_f32).to_bits()));
             }
         }
     }

@@ -17,26 +17,20 @@
 //! # Accuracy
 //! Inner products are summed in double precision in a fixed order, so that even |λ| = 10 000 leaves an error below
 //! 10⁻¹⁰ in a log probability, and the results are bit-identical on every machine, for any number of sets drawn
-//! together.
+//! together. Texts whose probability is 0 in double precision are left out before ([`products`]).
 //!
 //! # Deviations
 //! The paper does not say whose sentence vectors these are: here they are those of the audit's encoder, which the
 //! attack by embedding uses, too.
 
+mod products;
+
 use ndarray::ArrayView2;
-use pulp::{Arch, Simd, WithSimd};
 
 use crate::{Error, Result, Seed, Stream};
 
 /// Sets drawn in one pass over the texts, so that their vectors are read from memory once.
 const SETS_PER_PASS: usize = 16;
-/// Texts per block of a pass: their vectors stay in the nearest cache while all sets visit them.
-const TEXTS_PER_BLOCK: usize = 32;
-/// Texts whose products with one sum are computed side by side.
-const TEXTS_TOGETHER: usize = 4;
-/// Independent partial sums of an inner product; part of the definition of its rounding.
-const LANES: usize = 8;
-
 /// Draws candidate sets from texts by their sentence vectors.
 #[derive(Debug, Clone, Copy)]
 pub struct TransitionSampler<'a> {
@@ -78,32 +72,22 @@ impl<'a> TransitionSampler<'a> {
             let mut stream = seed.stream();
             (stream.below(texts), stream)
         };
-        seeds
-            .chunks(SETS_PER_PASS)
-            .flat_map(|pass| self.draw_pass(pass.iter().map(begin).collect()))
-            .collect()
+        self.complete(seeds.iter().map(begin).collect())
     }
 
     /// Like [`Self::draw`], with the first candidate of each set given instead of drawn, one per seed.
     #[must_use]
     pub fn draw_after(&self, firsts: &[usize], seeds: &[Seed]) -> Vec<usize> {
-        let begun: Vec<_> = firsts.iter().copied().zip(seeds).collect();
-        begun
-            .chunks(SETS_PER_PASS)
-            .flat_map(|pass| {
-                let pass = pass.iter().map(|(first, seed)| (*first, seed.stream()));
-                self.draw_pass(pass.collect())
-            })
-            .collect()
+        let streams = seeds.iter().map(Seed::stream);
+        self.complete(firsts.iter().copied().zip(streams).collect())
     }
 
     /// Completes sets that begin with these candidates, using these streams.
-    fn draw_pass(&self, begun: Vec<(usize, Stream)>) -> Vec<usize> {
-        let texts = self.vectors.nrows();
+    fn complete(&self, begun: Vec<(usize, Stream)>) -> Vec<usize> {
         let (firsts, mut streams): (Vec<usize>, Vec<Stream>) = begun.into_iter().unzip();
         let mut sets: Vec<usize> = Vec::with_capacity(firsts.len() * self.k);
-        for first in &firsts {
-            sets.push(*first);
+        for first in firsts {
+            sets.push(first);
             sets.resize(sets.len() + self.k - 1, usize::MAX);
         }
         if self.is_uniform() {
@@ -112,9 +96,18 @@ impl<'a> TransitionSampler<'a> {
             }
             return sets;
         }
+        let longest = products::longest(self.vectors);
+        let passes = sets.chunks_mut(SETS_PER_PASS * self.k);
+        for (sets, streams) in passes.zip(streams.chunks_mut(SETS_PER_PASS)) {
+            self.fill(sets, streams, longest);
+        }
+        sets
+    }
+
+    /// Draws all but the first candidates of a pass's sets. No vector is longer than `longest`.
+    fn fill(&self, sets: &mut [usize], streams: &mut [Stream], longest: f64) {
         let dimension = self.vectors.ncols();
-        let mut sums = vec![0.0_f64; firsts.len() * dimension];
-        let mut log_weights = vec![0.0_f64; firsts.len() * texts];
+        let mut sums = vec![0.0_f64; streams.len() * dimension];
         for drawn in 1..self.k {
             for (sum, set) in sums.chunks_mut(dimension.max(1)).zip(sets.chunks(self.k)) {
                 let newest = self.vectors.row(set[drawn - 1]);
@@ -122,16 +115,53 @@ impl<'a> TransitionSampler<'a> {
                     *total += f64::from(*x);
                 }
             }
-            self.products(&sums, &mut log_weights);
-            let weights = log_weights.chunks_mut(texts);
-            for ((set, stream), weights) in sets.chunks_mut(self.k).zip(&mut streams).zip(weights) {
-                for chosen in &set[..drawn] {
-                    weights[*chosen] = f64::NEG_INFINITY;
-                }
-                set[drawn] = stream.softmax(weights);
+            let sets = sets.chunks_mut(self.k).zip(&mut *streams);
+            if products::tells_apart(self.lambda, longest, drawn) {
+                self.draw_near(sets, drawn, &sums, longest);
+            } else {
+                self.draw_all(sets, drawn, &sums);
             }
         }
-        sets
+    }
+
+    /// Draws one more candidate of each set; `sums` are those of its candidates so far.
+    fn draw_all<'b>(
+        &self,
+        sets: impl ExactSizeIterator<Item = (&'b mut [usize], &'b mut Stream)>,
+        drawn: usize,
+        sums: &[f64],
+    ) {
+        let texts = self.vectors.nrows();
+        let mut log_weights = vec![0.0; sets.len() * texts];
+        products::exact(self.vectors, sums, &mut log_weights);
+        for ((set, stream), log_weights) in sets.zip(log_weights.chunks_mut(texts)) {
+            log_weights.iter_mut().for_each(|x| *x *= self.lambda);
+            for taken in &set[..drawn] {
+                log_weights[*taken] = f64::NEG_INFINITY;
+            }
+            set[drawn] = stream.softmax(log_weights);
+        }
+    }
+
+    /// The same, bit for bit, without the texts whose weight is 0.
+    fn draw_near<'b>(
+        &self,
+        sets: impl ExactSizeIterator<Item = (&'b mut [usize], &'b mut Stream)>,
+        drawn: usize,
+        sums: &[f64],
+        longest: f64,
+    ) {
+        let (texts, dimension) = self.vectors.dim();
+        let mut rough = vec![0.0; sets.len() * texts];
+        products::rough(self.vectors, sums, &mut rough);
+        let sums = sums.chunks(dimension.max(1));
+        for (((set, stream), rough), sum) in sets.zip(rough.chunks_mut(texts)).zip(sums) {
+            let taken = &set[..drawn];
+            let near = products::near(rough, taken, self.lambda, dimension, longest);
+            let exact = |text: &usize| products::exact_one(self.vectors, *text, sum);
+            let mut log_weights: Vec<f64> = near.iter().map(|x| self.lambda * exact(x)).collect();
+            set[drawn] = near[stream.softmax(&mut log_weights)];
+        }
     }
 
     /// Whether all sets are equally likely: at λ = 0, and if there is no choice.
@@ -160,96 +190,6 @@ impl<'a> TransitionSampler<'a> {
             set[drawn] = nth_remaining(drawn_place, &set[..drawn]);
         }
     }
-
-    /// λ⟨x, sum⟩ for every sum and every text x, `[sums × texts]`.
-    fn products(&self, sums: &[f64], log_weights: &mut [f64]) {
-        Arch::new().dispatch(Products {
-            sampler: *self,
-            sums,
-            log_weights,
-        });
-    }
-}
-
-struct Products<'a, 'b> {
-    sampler: TransitionSampler<'a>,
-    sums: &'b [f64],
-    log_weights: &'b mut [f64],
-}
-
-impl WithSimd for Products<'_, '_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        // Vectors that hold the partial sums of one product.
-        match S::F64_LANES {
-            8 => self.run::<S, 1>(simd),
-            4 => self.run::<S, 2>(simd),
-            2 => self.run::<S, 4>(simd),
-            _ => self.run::<S, LANES>(simd),
-        }
-    }
-}
-
-impl Products<'_, '_> {
-    #[inline(always)]
-    fn run<S: Simd, const V: usize>(self, simd: S) {
-        let (texts, dimension) = self.sampler.vectors.dim();
-        let lambda = self.sampler.lambda;
-        let dimension = dimension.max(1);
-        let mut block = Vec::with_capacity(TEXTS_PER_BLOCK * dimension);
-        for first in (0..texts).step_by(TEXTS_PER_BLOCK) {
-            let places = first..(first + TEXTS_PER_BLOCK).min(texts);
-            block.clear();
-            for text in places.clone() {
-                block.extend(
-                    self.sampler
-                        .vectors
-                        .row(text)
-                        .iter()
-                        .copied()
-                        .map(f64::from),
-                );
-            }
-            let sums = self.sums.chunks(dimension);
-            for (sum, weights) in sums.zip(self.log_weights.chunks_mut(texts)) {
-                let mut rows = block.chunks_exact(dimension);
-                let (several, rest) = weights[places.clone()].as_chunks_mut::<TEXTS_TOGETHER>();
-                for weights in several {
-                    let rows = std::array::from_fn(|_| rows.next().expect("a row for each weight"));
-                    *weights = inner::<S, V, _>(simd, rows, sum).map(|product| lambda * product);
-                }
-                for (weight, row) in rest.iter_mut().zip(rows) {
-                    let [product] = inner::<S, V, _>(simd, [row], sum);
-                    *weight = lambda * product;
-                }
-            }
-        }
-    }
-}
-
-/// ⟨x, y⟩ of each x, with [`LANES`] partial sums in V vectors.
-#[inline(always)]
-fn inner<S: Simd, const V: usize, const N: usize>(simd: S, xs: [&[f64]; N], y: &[f64]) -> [f64; N] {
-    let mut lanes = [[simd.splat_f64s(0.0); V]; N];
-    let xs = xs.map(|x| x.as_chunks::<LANES>());
-    let (y_blocks, y_rest) = y.as_chunks::<LANES>();
-    for (place, b) in y_blocks.iter().enumerate() {
-        let b = S::as_simd_f64s(b).0;
-        for (lanes, (x, _)) in lanes.iter_mut().zip(&xs) {
-            let a = S::as_simd_f64s(&x[place]).0;
-            for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
-                *lane = simd.add_f64s(*lane, simd.mul_f64s(*a, *b));
-            }
-        }
-    }
-    std::array::from_fn(|i| {
-        let mut sums = [0.0; LANES];
-        S::as_mut_simd_f64s(&mut sums).0.copy_from_slice(&lanes[i]);
-        let rest: f64 = xs[i].1.iter().zip(y_rest).map(|(a, b)| a * b).sum();
-        sums.iter().sum::<f64>() + rest
-    })
 }
 
 /// The n-th number (from 0) that is not in `taken`: the least x = n + #{t ∈ taken: t ≤ x}.
