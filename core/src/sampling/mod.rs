@@ -343,6 +343,17 @@ mod tests {
         }
     }
 
+    /// A vector that is not a number is never left out silently.
+    #[test]
+    #[should_panic(expected = "NaN")]
+    fn a_vector_that_is_no_number_is_no_draw() {
+        let mut vectors = unit_vectors(40, 5);
+        vectors[[7, 3]] = f32::NAN;
+        TransitionSampler::new(vectors.view(), 2, -1e4)
+            .unwrap()
+            .draw_after(&[3], &seeds(1));
+    }
+
     #[test]
     fn all_texts_can_be_candidates_and_no_more() {
         let vectors = unit_vectors(5, 3);
