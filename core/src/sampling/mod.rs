@@ -349,9 +349,8 @@ mod tests {
     fn a_vector_that_is_no_number_is_no_draw() {
         let mut vectors = unit_vectors(40, 5);
         vectors[[7, 3]] = f32::NAN;
-        TransitionSampler::new(vectors.view(), 2, -1e4)
-            .unwrap()
-            .draw_after(&[3], &seeds(1));
+        let sampler = TransitionSampler::new(vectors.view(), 2, -1e4).unwrap();
+        let _ = sampler.draw_after(&[3], &seeds(1));
     }
 
     #[test]
