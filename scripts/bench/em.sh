@@ -11,9 +11,9 @@
 #   --trials N       trials of the audit with sums (default: 10000)
 #   --slow N         trials of the audit without, the first N of the same (default: 100)
 #
-# Both sides are timed as processes of one thread, in seconds of the processor. A start that audits one trial of the
-# constant mechanism is timed, too, and is taken from both, so that few trials are not charged with reading texts
-# and making vectors of them. The time of the slower side grows with its trials, so the ratio is that of seconds
+# The attack is one that costs little. Both sides are timed as processes of one thread, in seconds of the processor. A
+# start that audits one trial of the constant mechanism is timed, too, and is taken from both, so that few trials are
+# not charged with reading texts and making vectors of them. The time of the slower side grows with its trials, so the ratio is that of seconds
 # a trial. Fails where the two sides write different trials.
 set -euo pipefail
 
@@ -73,7 +73,7 @@ run() {
     rm -rf "${work:?}/$name"
     local TIMEFORMAT='%U %S'
     { time "$program" audit --mech "$mechanism" --dataset "$dataset" --trials "$trials" --threads 1 --quiet \
-        --out "$work/$name" "$@" > "$work/$name.txt" 2> "$work/$name.log"; } 2> "$work/$name.time" \
+        --attack embedding --out "$work/$name" "$@" > "$work/$name.txt" 2> "$work/$name.log"; } 2> "$work/$name.time" \
         || die "$name failed: $(cat "$work/$name.log")"
     awk '{ print $1 + $2 }' "$work/$name.time"
 }

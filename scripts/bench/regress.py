@@ -21,7 +21,9 @@ STUDENT = [63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169
 
 GRR = "audit --mech grr --dataset categories:2 --epsilon 1 --lambda 0 --attack likelihood-ratio --estimator teda"
 JOBS = {
-    "main job": "audit --mech privrewrite --k 2 --trials 1000 --epsilon 1",
+    # The attack is named: builds have other defaults, and what is compared is the same work.
+    "main job": "audit --mech privrewrite --k 2 --trials 3000 --epsilon 1 --attack embedding",
+    "candidates": "audit --mech em --trials 20000 --epsilon 1 --attack embedding",
     "protocols": f"{GRR} --trials 20000000 --keep counts",
     "em at high epsilon": "audit --mech em --epsilon 100 --dataset medquad-answers --trials 300 --attack embedding",
     "learned": "audit --mech em --epsilon 20 --trials 20000 --attack learned --limit 4000",
