@@ -17,7 +17,7 @@
 //! # Accuracy
 //! Inner products are summed in double precision in a fixed order, so that even |λ| = 10 000 leaves an error below
 //! 10⁻¹⁰ in a log probability, and the results are bit-identical on every machine, for any number of sets drawn
-//! together. Texts whose probability is 0 in double precision are left out before ([`products`]).
+//! together. Texts whose probability is 0 in double precision are left out before (`products.rs`).
 //!
 //! # Deviations
 //! The paper does not say whose sentence vectors these are: here they are those of the audit's encoder, which the
