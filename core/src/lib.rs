@@ -31,7 +31,7 @@ pub use attack::{
 };
 pub use autoencoder::Autoencoder;
 pub use confusion_matrix::ConfusionMatrix;
-pub use dots::dots;
+pub use dots::{dots, dots_of};
 pub use error::{Error, Result};
 pub use failure::{Cause, Failure};
 pub use guarantee::{Basis, Composition, Guarantee, Lengths, Neighbours, Privacy, Unit};

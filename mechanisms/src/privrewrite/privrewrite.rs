@@ -342,6 +342,7 @@ impl Mechanism for PrivRewrite {
 
     fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {
         let tokens: Vec<Vec<u32>> = batch.iter().map(|q| self.tokens.tokenize(q.text)).collect();
+        self.sanitiser.prepare(&tokens);
         let sanitised: Vec<String> = tokens
             .iter()
             .zip(batch)

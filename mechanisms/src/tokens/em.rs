@@ -109,11 +109,13 @@ impl Mechanism for Em {
     }
 
     fn rewrite(&self, batch: &[Query<'_>]) -> Result<Vec<Release>> {
-        let rewrite = |query: &Query<'_>| {
-            let tokens = self.tokens.tokenize(query.text);
-            Release::of(self.sanitiser.sanitise(&tokens, &mut query.seed.stream()))
+        let tokenized = batch.iter().map(|query| self.tokens.tokenize(query.text));
+        let texts: Vec<Vec<u32>> = tokenized.collect();
+        self.sanitiser.prepare(&texts);
+        let rewrite = |(tokens, query): (&Vec<u32>, &Query<'_>)| {
+            Release::of(self.sanitiser.sanitise(tokens, &mut query.seed.stream()))
         };
-        Ok(batch.iter().map(rewrite).collect())
+        Ok(texts.iter().zip(batch).map(rewrite).collect())
     }
 }
 

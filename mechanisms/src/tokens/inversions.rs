@@ -36,16 +36,33 @@ impl Inversions {
 
     /// The sums of `token`, computed by `make`; `None` if there is no memory for them.
     pub fn of(&self, token: u32, make: impl FnOnce() -> Inversion) -> Option<&Inversion> {
-        let slots = self
-            .slots
-            .get_or_init(|| match self.memory.take(self.empty()) {
-                true => (0..self.tokens).map(|_| Slot::new()).collect(),
-                false => Vec::new(),
-            });
-        let kept = slots
+        let kept = self
+            .slots()
             .get(token as usize)?
             .get_or_init(|| self.memory.take(self.each).then(|| Box::new(make())));
         kept.as_deref()
+    }
+
+    /// The `tokens` whose sums have not been asked for yet, each once; none if there was no memory for slots.
+    pub fn missing(&self, tokens: &[u32]) -> Vec<u32> {
+        let slots = self.slots();
+        let is_missing = |token: &&u32| {
+            slots
+                .get(**token as usize)
+                .is_some_and(|s| s.get().is_none())
+        };
+        let mut missing: Vec<u32> = tokens.iter().filter(is_missing).copied().collect();
+        missing.sort_unstable();
+        missing.dedup();
+        missing
+    }
+
+    fn slots(&self) -> &[Slot] {
+        self.slots
+            .get_or_init(|| match self.memory.take(self.empty()) {
+                true => (0..self.tokens).map(|_| Slot::new()).collect(),
+                false => Vec::new(),
+            })
     }
 
     /// Bytes of the empty slots.
@@ -83,10 +100,13 @@ mod tests {
         ] {
             let memory = Memory::new(bytes);
             let inversions = Inversions::new(3, 8, memory.clone());
+            let missing = if bytes < empty { &[][..] } else { &[0, 2] };
+            assert_eq!(inversions.missing(&[2, 0, 2]), missing);
             for _ in 0..2 {
                 let found = [2, 0, 1].map(|token| inversions.of(token, make).is_some());
                 let expected = [0, 1, 2].map(|place| place < kept);
                 assert_eq!(found, expected, "{bytes}");
+                assert_eq!(inversions.missing(&[2, 0, 2]), [0; 0]);
             }
             drop(inversions);
             assert!(memory.take(bytes) && !memory.take(1));

@@ -7,7 +7,9 @@
 use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
 
-use teda_core::{TokenMap, dots};
+use teda_core::{TokenMap, dots, dots_of};
+
+use super::token_exponential::SIDE_BY_SIDE;
 
 /// The lists of one vocabulary, each made when it is first asked for.
 pub struct Near {
@@ -34,23 +36,41 @@ impl Near {
         if vector.iter().all(|value| *value == 0.0) {
             return None;
         }
-        let list = self.lists[token as usize].get_or_init(|| {
-            let released = self.tokens.released();
-            let cosines = dots(vectors, released, vector);
-            let mut order: Vec<(f32, u32)> =
-                cosines.into_iter().zip(released.iter().copied()).collect();
-            let nearer = |a: &(f32, u32), b: &(f32, u32)| -> Ordering {
-                b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
-            };
-            if self.count < order.len() {
-                order.select_nth_unstable_by(self.count, nearer);
-                order.truncate(self.count);
+        let make = || self.nearest(dots(vectors, self.tokens.released(), vector));
+        Some(self.lists[token as usize].get_or_init(make))
+    }
+
+    /// Makes the lists of these tokens side by side, as far as they are not made yet.
+    pub fn prepare(&self, tokens: &[u32]) {
+        let slot = |token: u32| &self.lists[token as usize];
+        let mut missing = tokens.to_vec();
+        missing.retain(|token| slot(*token).get().is_none());
+        missing.sort_unstable();
+        missing.dedup();
+        let vectors = self.tokens.vectors();
+        for tokens in missing.chunks(SIDE_BY_SIDE) {
+            let own: Vec<_> = tokens.iter().map(|x| vectors.row(*x as usize)).collect();
+            let cosines = dots_of(vectors, self.tokens.released(), &own);
+            for (token, cosines) in tokens.iter().zip(cosines) {
+                slot(*token).get_or_init(|| self.nearest(cosines));
             }
-            let mut list: Vec<u32> = order.into_iter().map(|(_, token)| token).collect();
-            list.sort_unstable();
-            list.into()
-        });
-        Some(list)
+        }
+    }
+
+    /// The released tokens with the greatest of these products, in ascending order.
+    fn nearest(&self, products: Vec<f32>) -> Box<[u32]> {
+        let released = self.tokens.released().iter().copied();
+        let mut order: Vec<(f32, u32)> = products.into_iter().zip(released).collect();
+        let nearer = |a: &(f32, u32), b: &(f32, u32)| -> Ordering {
+            b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
+        };
+        if self.count < order.len() {
+            order.select_nth_unstable_by(self.count, nearer);
+            order.truncate(self.count);
+        }
+        let mut list: Vec<u32> = order.into_iter().map(|(_, token)| token).collect();
+        list.sort_unstable();
+        list.into()
     }
 }
 
@@ -65,8 +85,11 @@ mod tests {
         let vectors = tokens.vectors();
         for count in [1, 3, 8, 100] {
             let near = Near::new(tokens.clone(), count);
+            let prepared = Near::new(tokens.clone(), count);
+            prepared.prepare(&[3, toy::UNKNOWN, 1, 3]);
             for x in 0..toy::UNKNOWN {
                 let list = near.of(x).unwrap();
+                assert_eq!(prepared.of(x).unwrap(), list);
                 assert_eq!(list.len(), count.min(8));
                 assert!(list.contains(&x) && list.is_sorted());
                 let cosine = |t: u32| vectors.row(t as usize).dot(&vectors.row(x as usize));
@@ -78,6 +101,7 @@ mod tests {
                 assert!(left_out.map(cosine).all(|cosine| cosine <= least));
             }
             assert_eq!(near.of(toy::UNKNOWN), None);
+            assert_eq!(prepared.of(toy::UNKNOWN), None);
         }
     }
 }

@@ -134,6 +134,17 @@ impl Sanitiser {
         }
     }
 
+    /// Computes what drawing in place of these texts' tokens will need, side by side: releases are the same without.
+    pub fn prepare(&self, texts: &[Vec<u32>]) {
+        let drawn = |text: &Vec<u32>| {
+            let kept = self.kept(text);
+            let pairs = text.clone().into_iter().zip(kept);
+            pairs.filter_map(|(token, is_kept)| (!is_kept).then_some(token))
+        };
+        let drawn: Vec<u32> = texts.iter().flat_map(drawn).collect();
+        self.draw.prepare(&drawn);
+    }
+
     /// The text of what is released in place of `tokens`.
     pub fn sanitise(&self, tokens: &[u32], stream: &mut Stream) -> String {
         let released: Vec<u32> = tokens
@@ -162,8 +173,8 @@ impl Weights for Sanitiser {
         self.draw.ln_weight(t, x)
     }
 
-    fn ln_sum(&self, released: &[u32], x: u32) -> f64 {
-        self.draw.ln_sum(released, x)
+    fn ln_sums(&self, released: &[u32], xs: &[u32]) -> Vec<f64> {
+        self.draw.ln_sums(released, xs)
     }
 
     fn kept(&self, tokens: &[u32]) -> Vec<bool> {

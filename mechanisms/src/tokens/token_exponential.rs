@@ -33,7 +33,7 @@
 
 use std::sync::Arc;
 
-use teda_core::{Inversion, Stream, TokenMap, dots};
+use teda_core::{Inversion, Stream, TokenMap, dots_of};
 
 use super::inversions::Inversions;
 use super::near::Near;
@@ -42,6 +42,9 @@ use crate::entry::Context;
 
 /// Below this ε a rejection draw examines e^{ε/2} ≤ 404 tokens on average; V has tens of thousands.
 const REJECTION_BELOW: f64 = 12.0;
+/// Tokens whose weights over the vocabulary are computed together, so that its vectors are read from memory once for
+/// all of them.
+pub const SIDE_BY_SIDE: usize = 16;
 
 /// The mechanism at one ε over one vocabulary.
 pub struct TokenExponential {
@@ -112,6 +115,19 @@ impl TokenExponential {
         released[chosen]
     }
 
+    /// Computes what draws in place of these tokens will need and is kept, side by side: draws are the same without.
+    pub fn prepare(&self, tokens: &[u32]) {
+        if let Some(near) = &self.near {
+            near.prepare(tokens);
+        } else if self.epsilon >= REJECTION_BELOW {
+            for tokens in self.kept.missing(tokens).chunks(SIDE_BY_SIDE) {
+                for (token, mut weights) in tokens.iter().zip(self.ln_weights_of(tokens)) {
+                    self.kept.of(*token, || Inversion::new(&mut weights));
+                }
+            }
+        }
+    }
+
     /// The sums for draws in place of `token`, unless there is no memory for them.
     fn inversion(&self, token: u32) -> Option<&Inversion> {
         let make = || Inversion::new(&mut self.ln_weights(token));
@@ -120,9 +136,24 @@ impl TokenExponential {
 
     /// (ε/2)·u(t; x) of all released tokens t: [`Weights::ln_weight`] of each, to the bit.
     fn ln_weights(&self, x: u32) -> Vec<f64> {
+        self.ln_weights_of(&[x]).next().expect("there is one x")
+    }
+
+    /// [`Self::ln_weights`] of each x.
+    fn ln_weights_of(&self, xs: &[u32]) -> impl Iterator<Item = Vec<f64>> {
         let vectors = self.tokens.vectors();
-        let cosines = dots(vectors, self.tokens.released(), vectors.row(x as usize));
-        cosines.into_iter().map(|c| self.scaled(clip(c))).collect()
+        let own: Vec<_> = xs.iter().map(|x| vectors.row(*x as usize)).collect();
+        let cosines = dots_of(vectors, self.tokens.released(), &own).into_iter();
+        cosines.map(|row| row.into_iter().map(|c| self.scaled(clip(c))).collect())
+    }
+
+    /// ln Σ_t exp((ε/2)·u(t; x)), if it follows from a list or from sums that are kept.
+    fn kept_ln_sum(&self, x: u32) -> Option<f64> {
+        match self.list(x) {
+            Some(list) => Some(token_wise::ln_sum(self.weights_of(list, x))),
+            None if self.epsilon < REJECTION_BELOW => None,
+            None => self.inversion(x).map(Inversion::ln_total),
+        }
     }
 
     /// (ε/2)·u(t; x) of the tokens t of a list.
@@ -160,16 +191,20 @@ impl Weights for TokenExponential {
     }
 
     /// Uses the sums that draws need, too, if they are needed there.
-    fn ln_sum(&self, _: &[u32], x: u32) -> f64 {
-        if let Some(list) = self.list(x) {
-            return token_wise::ln_sum(self.weights_of(list, x));
+    fn ln_sums(&self, _: &[u32], xs: &[u32]) -> Vec<f64> {
+        self.prepare(xs);
+        let mut sums = Vec::with_capacity(xs.len());
+        for xs in xs.chunks(SIDE_BY_SIDE) {
+            let kept: Vec<Option<f64>> = xs.iter().map(|x| self.kept_ln_sum(*x)).collect();
+            let is_left = |(x, sum): (&u32, &Option<f64>)| sum.is_none().then_some(*x);
+            let left: Vec<u32> = xs.iter().zip(&kept).filter_map(is_left).collect();
+            let mut others = self.ln_weights_of(&left).map(token_wise::ln_sum);
+            sums.extend(
+                kept.into_iter()
+                    .filter_map(|sum| sum.or_else(|| others.next())),
+            );
         }
-        if self.epsilon >= REJECTION_BELOW
-            && let Some(inversion) = self.inversion(x)
-        {
-            return inversion.ln_total();
-        }
-        token_wise::ln_sum(self.ln_weights(x))
+        sums
     }
 }
 

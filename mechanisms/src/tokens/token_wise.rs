@@ -19,9 +19,10 @@ pub trait Weights {
     /// ln w(t, x).
     fn ln_weight(&self, t: u32, x: u32) -> f64;
 
-    /// ln Σ_t w(t, x) over the released tokens t.
-    fn ln_sum(&self, released: &[u32], x: u32) -> f64 {
-        ln_sum(released.iter().map(|t| self.ln_weight(*t, x)).collect())
+    /// ln Σ_t w(t, x) over the released tokens t, for each x.
+    fn ln_sums(&self, released: &[u32], xs: &[u32]) -> Vec<f64> {
+        let of = |x: &u32| ln_sum(released.iter().map(|t| self.ln_weight(*t, *x)).collect());
+        xs.iter().map(of).collect()
     }
 
     /// Which of a text's tokens stay as they are.
@@ -39,8 +40,28 @@ pub struct TokenWise {
 
 struct Tables {
     spelling: Spelling,
-    /// ln Σ_t w(t, x) by x, each computed when it is first asked for.
-    ln_sums: Vec<OnceLock<f64>>,
+    ln_sums: LnSums,
+}
+
+/// ln Σ_t w(t, x) by x. When one is first asked for, those of all tokens of its text are computed, side by side.
+struct LnSums(Vec<OnceLock<f64>>);
+
+impl LnSums {
+    /// The one of `x`, a token of `text`.
+    fn of(&self, x: u32, text: &[u32], released: &[u32], weights: &impl Weights) -> f64 {
+        let slot = |x: u32| &self.0[x as usize];
+        if let Some(sum) = slot(x).get() {
+            return *sum;
+        }
+        let mut missing: Vec<u32> = text.to_vec();
+        missing.retain(|x| slot(*x).get().is_none());
+        missing.sort_unstable();
+        missing.dedup();
+        for (x, sum) in missing.iter().zip(weights.ln_sums(released, &missing)) {
+            slot(*x).get_or_init(|| sum);
+        }
+        *slot(x).get().expect("a token of the text")
+    }
 }
 
 impl TokenWise {
@@ -65,7 +86,6 @@ impl TokenWise {
         let tables = self.tables.get_or_init(|| self.tables());
         let Tables { spelling, ln_sums } = tables.as_ref().map_err(Clone::clone)?;
         let released = self.tokens.released();
-        let ln_sum_of = |x: u32| *ln_sums[x as usize].get_or_init(|| weights.ln_sum(released, x));
         let of = |(release, text): &(&str, &str)| {
             let tokens = self.tokens.tokenize(text);
             let kept = weights.kept(&tokens);
@@ -73,7 +93,10 @@ impl TokenWise {
                 let x = tokens[i];
                 match kept[i] {
                     true => certain(released[place] == x),
-                    false => weights.ln_weight(released[place], x) - ln_sum_of(x),
+                    false => {
+                        let ln_sum = ln_sums.of(x, &tokens, released, weights);
+                        weights.ln_weight(released[place], x) - ln_sum
+                    }
                 }
             };
             Ok(spelling.ln_probability(release, tokens.len(), drawn))
@@ -84,7 +107,7 @@ impl TokenWise {
     fn tables(&self) -> Result<Tables> {
         Ok(Tables {
             spelling: Spelling::new(&*self.tokens)?,
-            ln_sums: vec![OnceLock::new(); self.tokens.vectors().nrows()],
+            ln_sums: LnSums(vec![OnceLock::new(); self.tokens.vectors().nrows()]),
         })
     }
 }
