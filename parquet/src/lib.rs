@@ -7,6 +7,7 @@ mod footer;
 mod pages;
 #[cfg(test)]
 mod tests;
+mod told;
 mod writer;
 
 use std::fmt;

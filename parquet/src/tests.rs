@@ -1,6 +1,6 @@
 //! What is written reads back, and damage is an error.
 
-use std::io::Cursor;
+use std::io::{self, Cursor};
 
 use polars_arrow::array::{Array, PrimitiveArray, Utf8ViewArray};
 
@@ -118,4 +118,40 @@ fn damage_is_an_error_and_never_a_panic() {
             .column(&mut Cursor::new(short), 0, "text", None)
             .is_err()
     );
+}
+
+/// A disk that has room for so many bytes.
+struct Full(usize);
+
+impl io::Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.min(bytes.len()) {
+            0 => Err(io::ErrorKind::StorageFull.into()),
+            room => {
+                self.0 -= room;
+                Ok(room)
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_is_called_one() {
+    let types = [("id", columns(0..0)[0].dtype().clone())];
+    for room in [0, 5, 100] {
+        let writer = Writer::new(Full(room), &types, Compression::None, &[]);
+        let ended = writer.and_then(|mut writer| {
+            writer.write(&columns(0..1_000)[..1])?;
+            writer.finish()
+        });
+        let said = ended.unwrap_err().to_string();
+        assert_eq!(
+            said,
+            io::Error::from(io::ErrorKind::StorageFull).to_string()
+        );
+    }
 }

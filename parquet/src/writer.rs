@@ -13,6 +13,7 @@ use polars_parquet::write::{
 };
 use rayon::prelude::*;
 
+use crate::told::{Telling, Told};
 use crate::{Broken, Result, caught};
 
 /// Why the library panics on columns that fit their types.
@@ -29,7 +30,8 @@ pub enum Compression {
 
 /// A file being written. The same columns give the same bytes.
 pub struct Writer<W: Write> {
-    file: FileWriter<W>,
+    file: FileWriter<Telling<W>>,
+    told: Told,
     types: Vec<ParquetType>,
     encodings: Vec<Vec<Encoding>>,
     options: WriteOptions,
@@ -65,6 +67,11 @@ impl<W: Write> Writer<W> {
             key: (*key).to_owned(),
             value: Some((*value).to_owned()),
         };
+        let told = Told::default();
+        let to = Telling {
+            to,
+            told: told.clone(),
+        };
         caught(GAVE_UP, || {
             let encodings = schema.iter_values().map(|f| get_dtype_encoding(&f.dtype));
             PolarsResult::Ok(Self {
@@ -73,6 +80,7 @@ impl<W: Write> Writer<W> {
                 options,
                 pairs: pairs.iter().map(pair).collect(),
                 file: FileWriter::try_new(to, schema, options)?,
+                told,
             })
         })
     }
@@ -94,7 +102,7 @@ impl<W: Write> Writer<W> {
             return Ok(());
         }
         let options = self.options;
-        caught(GAVE_UP, || {
+        let written = caught(GAVE_UP, || {
             let packed: Vec<Vec<Vec<CompressedPage>>> = columns
                 .par_iter()
                 .zip(&self.types)
@@ -108,7 +116,8 @@ impl<W: Write> Writer<W> {
                 ))
             });
             self.file.write(rows as u64, DynIter::new(pages))
-        })
+        });
+        self.told.instead(written)
     }
 
     /// Completes the file with its footer.
@@ -118,7 +127,8 @@ impl<W: Write> Writer<W> {
     pub fn finish(mut self) -> Result<()> {
         let mut pairs = vec![schema_to_metadata_key(self.file.schema())];
         pairs.append(&mut self.pairs);
-        caught(GAVE_UP, || self.file.end(Some(pairs)).map(|_| ()))
+        let ended = caught(GAVE_UP, || self.file.end(Some(pairs)).map(|_| ()));
+        self.told.instead(ended)
     }
 }
 

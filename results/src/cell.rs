@@ -115,6 +115,20 @@ pub struct Cell {
     pub composition: Option<Composition>,
 }
 
+impl Cell {
+    /// Trials for which the attack gave no answer, so that a coin guessed. A missing release of the mechanism is information
+    /// only for an attack that is shown it: one that learns.
+    #[must_use]
+    pub fn unanswered(&self) -> u64 {
+        let unseen = if self.trained > 0 {
+            0
+        } else {
+            self.failed_mechanism
+        };
+        unseen + self.failed_transport + self.failed_attack
+    }
+}
+
 /// What an attack that writes sources back read of them: means over the counted trials in which it wrote something.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Recall {

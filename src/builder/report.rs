@@ -29,7 +29,7 @@ impl Report {
             cells: run.judge_as_it_was()?,
             directory: Some(directory.to_owned()),
             notes: Vec::new(),
-            utilities: utilities::stored(directory),
+            utilities: utilities::stored(directory)?,
         })
     }
 

@@ -247,7 +247,8 @@ impl Arguments {
                     }
                     Standing::Complete => {
                         let cells = finished_run::open(out)?.judge_as_it_was()?;
-                        return self.show(out, cells, utilities::stored(out));
+                        let measured = utilities::stored_or_measured(out, &cells, &access)?;
+                        return self.show(out, cells, measured);
                     }
                 }
             }

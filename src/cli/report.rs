@@ -20,6 +20,7 @@ use teda::report::curves::{Axis, View};
 use teda::report::finish;
 use teda::report::finished_run::{self, FinishedRun};
 use teda::report::rejudge::{Asked, Request};
+use teda::report::told_apart::{self, Names};
 use teda::report::utilities;
 
 /// Judges and draws stored runs again, from their rows alone; several runs go into one picture.
@@ -111,11 +112,19 @@ impl Arguments {
         }
     }
 
+    /// The runs, with what their mechanisms are called among each other.
+    fn open(&self) -> Result<(Vec<FinishedRun>, Vec<Names>)> {
+        let opened = self.runs.iter().map(|run| finished_run::open(run));
+        let mut opened = opened.collect::<Result<Vec<_>>>()?;
+        let names = told_apart::tell_apart(&mut opened)?;
+        Ok((opened, names))
+    }
+
     /// How the attacks of the runs agree, on standard output.
     fn show_agreement(&self) -> Result<Outcome> {
         let mut agreements = Vec::new();
-        for run in &self.runs {
-            let stored = finished_run::open(run)?;
+        let (opened, _) = self.open()?;
+        for stored in opened {
             agreements.extend(agreement::agreements(&stored, self.access.limits())?);
         }
         print(&match self.format {
@@ -171,9 +180,9 @@ impl Arguments {
                 out.display()
             )));
         }
+        let (opened, names) = self.open()?;
         let mut runs: Vec<(FinishedRun, Vec<Asked>)> = Vec::new();
-        for run in &self.runs {
-            let mut stored = finished_run::open(run)?;
+        for mut stored in opened {
             if other {
                 stored.needs_rows()?;
             }
@@ -216,7 +225,14 @@ impl Arguments {
         sink.map_or(Ok(()), Writer::finish)?;
         let view = self.view();
         view.check(&cells)?;
-        let by_run = self.measured(&runs, &access)?;
+        let mut by_run = self.measured(&runs, &access)?;
+        for (measured, names) in by_run.iter_mut().zip(&names) {
+            for cell in measured {
+                if let Some(name) = names.get(&cell.mechanism) {
+                    cell.mechanism.clone_from(name);
+                }
+            }
+        }
         let measured = by_run.concat();
         if is_kept {
             finish::write_results(&out, &cells, &measured, view)?;
@@ -258,7 +274,7 @@ impl Arguments {
             scorer: self.scorer.clone(),
         };
         let of_run = |(stored, _): &(FinishedRun, Vec<Asked>)| match self.utility.is_empty() {
-            true => Ok(utilities::stored(&stored.directory)),
+            true => utilities::stored(&stored.directory),
             false => utilities::measure(stored, &asked, access),
         };
         runs.iter().map(of_run).collect()

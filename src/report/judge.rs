@@ -2,8 +2,8 @@
 
 use teda_core::estimator::Level;
 use teda_core::stats::binomial;
-use teda_core::{Cause, ConfusionMatrix, Privacy, Result, Verdict};
-use teda_results::{Cell, CellPlan, Metric};
+use teda_core::{Cause, Privacy, Result, Verdict};
+use teda_results::{Cell, Metric};
 
 use crate::audit::counting::Counted;
 use crate::audit::stopping::ANYTIME;
@@ -36,8 +36,7 @@ fn judge_cell(counted: &Counted, witness: Option<Witness>) -> Result<Cell> {
         delta: plan.claimed_delta.unwrap_or(0.0),
     });
     let trials = matrix.trials();
-    let verdict =
-        Verdict::on(claim, bound, plan.delta).without_answers(bound, missing(plan, matrix), trials);
+    let verdict = Verdict::on(claim, bound, plan.delta);
     let mut cell = Cell {
         dataset: plan.dataset.clone(),
         mechanism: plan.mechanism.clone(),
@@ -89,6 +88,7 @@ fn judge_cell(counted: &Counted, witness: Option<Witness>) -> Result<Cell> {
             epsilon_per_distance: bound.epsilon / diameter,
         }),
     };
+    cell.verdict = verdict.without_answers(bound, cell.unanswered(), trials);
     // On its own, a cell was not chosen among several.
     let alone = Cell {
         choices: 1,
@@ -96,15 +96,4 @@ fn judge_cell(counted: &Counted, witness: Option<Witness>) -> Result<Cell> {
     };
     cell.explanation = explanation::of(&alone);
     Ok(cell)
-}
-
-/// Trials for which the attack gave no answer. A missing release of the mechanism is information only for an attack
-/// that is shown it: one that learns.
-fn missing(plan: &CellPlan, matrix: &ConfusionMatrix) -> u64 {
-    let by = |cause| matrix.failed_by(cause);
-    let unseen = match plan.is_deferred() {
-        true => 0,
-        false => by(Cause::Mechanism),
-    };
-    unseen + by(Cause::Transport) + by(Cause::Attack)
 }

@@ -19,6 +19,7 @@ pub mod page;
 mod reading;
 pub mod rejudge;
 pub mod table;
+pub mod told_apart;
 pub mod utilities;
 pub mod warnings;
 pub mod witness;

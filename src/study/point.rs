@@ -91,6 +91,9 @@ pub struct Point {
     /// The nominal ε of a text of mean length, where it is known: that of a unit times the mean number of units.
     #[serde(default)]
     pub epsilon_of_text: Option<f64>,
+    /// Whether most of its answers are missing, so that coins were counted: no statement is tested on it.
+    #[serde(default)]
+    pub unanswered: bool,
 }
 
 impl Point {
@@ -107,6 +110,7 @@ impl Point {
             spread,
             interval,
             epsilon_of_text: None,
+            unanswered: false,
         }
     }
 
@@ -262,6 +266,7 @@ pub fn of_audit(
         };
         points.extend(measured.into_iter().map(|(of, spread)| Point {
             epsilon_of_text,
+            unanswered: cell.unanswered() > cell.trials / 2,
             ..Point::new(at(of), spread, tail)
         }));
     }
@@ -405,6 +410,7 @@ pub fn pooled(points: Vec<Point>, over: Coordinate) -> Result<Vec<Point>> {
                 spread,
                 interval: None,
                 epsilon_of_text: None,
+                unanswered: false,
             })
         })
         .collect()

@@ -194,7 +194,7 @@ impl Part {
             Standing::Begun => resume(&directory, access, control)?,
             Standing::Complete => {
                 let cells = finished_run::open(&directory)?.judge_as_it_was()?;
-                let measured = utilities::stored(&directory);
+                let measured = utilities::stored_or_measured(&directory, &cells, access)?;
                 return self
                     .given(&directory, &cells, &measured, compared, access)
                     .map(Some);

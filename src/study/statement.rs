@@ -107,7 +107,7 @@ pub enum Outcome {
     Refuted,
     /// Neither.
     Undecided,
-    /// Some point that it is about was not measured.
+    /// Some point that it is about was not measured, or has hardly any answers.
     NotTested,
 }
 
@@ -170,6 +170,13 @@ impl Statement {
             .filter(|p| self.about.holds(p))
             .cloned()
             .collect();
+        let unanswered = found.iter().filter(|point| point.unanswered);
+        let unanswered: Vec<String> = unanswered
+            .map(|point| format!("most answers are missing: {}", point.place(&[])))
+            .collect();
+        if !unanswered.is_empty() {
+            return Ok(told(Outcome::NotTested, few(unanswered)));
+        }
         let found = match self.pool {
             Some(over) => pooled(found, over)?,
             None => found,
@@ -229,22 +236,25 @@ fn why(
     contradicted: &[bool],
     shared: &[Coordinate],
 ) -> Vec<String> {
-    let mut told: Vec<String> = against
-        .iter()
-        .take(TOLD)
-        .map(|i| {
-            let how = if contradicted[*i] {
-                "contradicted"
-            } else {
-                "open"
-            };
-            format!("{how}: {}", comparisons[*i].told(shared))
-        })
-        .collect();
-    if against.len() > TOLD {
-        told.push(format!("and {} more", against.len() - TOLD));
+    let told = against.iter().map(|i| {
+        let how = if contradicted[*i] {
+            "contradicted"
+        } else {
+            "open"
+        };
+        format!("{how}: {}", comparisons[*i].told(shared))
+    });
+    few(told.collect())
+}
+
+/// The first of these sentences, and how many more there are.
+fn few(mut sentences: Vec<String>) -> Vec<String> {
+    let all = sentences.len();
+    if all > TOLD {
+        sentences.truncate(TOLD);
+        sentences.push(format!("and {} more", all - TOLD));
     }
-    told
+    sentences
 }
 
 impl Test {
@@ -513,6 +523,21 @@ mod tests {
         assert_eq!(outcome(ALIKE, &two(900, 700)), Outcome::Holds);
         assert_eq!(outcome(ALIKE, &two(700, 900)), Outcome::Refuted);
         assert_eq!(outcome(ALIKE, &two(700, 700)), Outcome::Undecided);
+    }
+
+    #[test]
+    fn nothing_is_tested_on_coins() {
+        let mut points = [share("a", "1", 900), share("b", "1", 600)];
+        let order = "{ order = { by = \"method\", ranks = [\"a\", \"b\"], margin = 0.01 } }";
+        assert_eq!(outcome(order, &points), Outcome::Holds);
+        points[1].unanswered = true;
+        let tested = statement(order).tested(&points, 0.05).unwrap();
+        assert_eq!(tested.outcome, Outcome::NotTested);
+        assert!(
+            tested.why[0].starts_with("most answers are missing: b"),
+            "{:?}",
+            tested.why
+        );
     }
 
     /// Methods may stand in parts of their own; parts are compared method by method.

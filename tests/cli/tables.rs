@@ -144,3 +144,42 @@ done"#;
     assert_eq!(twice.status.code(), Some(2));
     assert!(text(&twice.stderr).contains("mechanism a is named twice"));
 }
+
+/// One mechanism with two settings in two runs is two mechanisms in a report on both: in the table, its sentences, the picture
+/// and the page.
+#[test]
+fn runs_that_differ_in_settings_are_told_apart() {
+    let s = Sandbox::new();
+    for (out, epsilon, more) in [
+        ("plain", "20", &[][..]),
+        ("half", "20", &["--set", "share=0.5"]),
+        ("again", "30", &[]),
+    ] {
+        let audit = ["audit", "--mech", "em", "--limit", "30", "--trials", "40"];
+        let rest = [
+            "--epsilon",
+            epsilon,
+            "--attack",
+            "overlap",
+            "--utility",
+            "length",
+        ];
+        let out = ["--quiet", "--out", out];
+        s.stdout(&[&audit[..], &rest, more, &out].concat());
+    }
+    let both = s.stdout(&["report", "plain", "half", "--out", "both", "--page"]);
+    for said in ["em share=0.5", "of em share=0.5 (nominal"] {
+        assert!(both.replace('\n', " ").contains(said), "{said}\n{both}");
+    }
+    for file in ["curve.svg", "cells.csv", "utilities.csv", "report.html"] {
+        assert!(
+            text(&s.bytes("both", file)).contains("em share=0.5"),
+            "{file}"
+        );
+    }
+    let same = s.stdout(&["report", "plain", "again", "--out", "same"]);
+    assert!(
+        !same.contains("em share") && same.contains("mechanism em"),
+        "{same}"
+    );
+}

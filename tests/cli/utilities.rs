@@ -1,5 +1,7 @@
 //! Utilities of releases: with an audit, afterwards, for shards, and where there is nothing to measure.
 
+use std::fs;
+
 use crate::sandbox::{Sandbox, text};
 
 const AUDIT: [&str; 15] = [
@@ -90,6 +92,30 @@ fn utilities_are_the_same_however_they_are_computed() {
     assert_eq!(document(&sandbox, "whole")["utilities"], whole);
     let bleu = sandbox.stdout(&["report", "one", "--utility", "bleu", "--out", "bleu"]);
     assert!(bleu.contains("bleu") && !bleu.contains("rouge1"));
+}
+
+/// A run that was ended between its last row and its utilities has them measured when it is gone on with; a result that
+/// cannot be read is no result without utilities.
+#[test]
+fn utilities_are_not_lost_in_silence() {
+    let sandbox = Sandbox::new();
+    let table = audited(&sandbox, "run", &["--go-on"]);
+    let whole = document(&sandbox, "run")["utilities"].clone();
+    let result = sandbox.path("run").join("result.json");
+    fs::remove_file(&result).unwrap();
+    assert_eq!(audited(&sandbox, "run", &["--go-on"]), table);
+    assert!(document(&sandbox, "run")["utilities"] == whole);
+    fs::write(&result, "{}").unwrap();
+    let output = sandbox.run(&["report", "run"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("result.json") && said.contains("--utility"),
+        "{said}"
+    );
+    fs::remove_file(&result).unwrap();
+    let without = sandbox.stdout(&["report", "run"]);
+    assert!(!without.contains("utility:"), "{without}");
 }
 
 #[test]

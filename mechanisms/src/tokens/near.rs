@@ -9,7 +9,9 @@ use std::sync::{Arc, OnceLock};
 
 use teda_core::{TokenMap, dots, dots_of};
 
-use super::token_exponential::SIDE_BY_SIDE;
+/// Tokens whose products with the vocabulary are computed together, so that its vectors are read from memory once for
+/// all of them.
+pub const SIDE_BY_SIDE: usize = 16;
 
 /// The lists of one vocabulary, each made when it is first asked for.
 pub struct Near {

@@ -36,15 +36,12 @@ use std::sync::Arc;
 use teda_core::{Inversion, Stream, TokenMap, dots_of};
 
 use super::inversions::Inversions;
-use super::near::Near;
+use super::near::{Near, SIDE_BY_SIDE};
 use super::token_wise::{self, Weights};
 use crate::entry::Context;
 
 /// Below this ε a rejection draw examines e^{ε/2} ≤ 404 tokens on average; V has tens of thousands.
 const REJECTION_BELOW: f64 = 12.0;
-/// Tokens whose weights over the vocabulary are computed together, so that its vectors are read from memory once for
-/// all of them.
-pub const SIDE_BY_SIDE: usize = 16;
 
 /// The mechanism at one ε over one vocabulary.
 pub struct TokenExponential {

@@ -5,7 +5,7 @@ mod table;
 
 use std::path::Path;
 
-use teda_core::Result;
+use teda_core::{Error, Result};
 use teda_results::{Cell, Document, Manifest, UtilityCell};
 
 use crate::audit::config::Config;
@@ -35,9 +35,35 @@ pub fn complete(directory: &Path, cells: &[Cell], access: &Access) -> Result<Vec
     Ok(measured)
 }
 
-/// The utilities in the result of the run in `directory`, if it has any.
-#[must_use]
-pub fn stored(directory: &Path) -> Vec<UtilityCell> {
-    let document = Document::read(&directory.join(finish::RESULT));
-    document.map_or_else(|_| Vec::new(), |document| document.utilities)
+/// The utilities in the result of the run in `directory`; none before it has a result.
+///
+/// # Errors
+/// Failed, if the result cannot be read.
+pub fn stored(directory: &Path) -> Result<Vec<UtilityCell>> {
+    let path = directory.join(finish::RESULT);
+    match path.exists() {
+        true => match Document::read(&path) {
+            Ok(document) => Ok(document.utilities),
+            Err(e) => Err(Error::failed(format!(
+                "{e}; without this file `teda report` writes it anew from the rows, and `--utility` measures again what it held"
+            ))),
+        },
+        false => Ok(Vec::new()),
+    }
+}
+
+/// The utilities of the finished run in `directory`; measured now if it was ended before they were.
+///
+/// # Errors
+/// Those of [`stored()`] and [`complete()`].
+pub fn stored_or_measured(
+    directory: &Path,
+    cells: &[Cell],
+    access: &Access,
+) -> Result<Vec<UtilityCell>> {
+    let stored = stored(directory)?;
+    match stored.is_empty() {
+        true => complete(directory, cells, access),
+        false => Ok(stored),
+    }
 }
