@@ -168,7 +168,7 @@ impl Linear {
             Panels::Bf16(products, weights) => {
                 let pairs = self.inputs.div_ceil(2);
                 let instructions = products.instructions();
-                let tiles = Arch::new().dispatch(|| Tiles::of(instructions, input, self.inputs));
+                let tiles = Tiles::of(instructions, input, self.inputs);
                 let weights = &weights[panels.start * pairs..panels.end * pairs];
                 let unit = products.unit();
                 let mut sums = vec![[0.0; PANEL]; instructions.heights()[0]];

@@ -3,6 +3,7 @@
 use std::iter::from_fn;
 use std::ops::Range;
 
+use pulp::{Arch, Simd, WithSimd};
 use teda_bf16::{Instructions, Line, STEPS, pack};
 
 /// A run of rows that are multiplied together.
@@ -24,11 +25,45 @@ pub(crate) struct Tiles {
 
 impl Tiles {
     /// The rows of `values` `[rows × stride]`, each number rounded to the nearest bfloat16, in tiles for `instructions`.
-    #[inline(always)]
     pub(crate) fn of(instructions: Instructions, values: &[f32], stride: usize) -> Self {
+        Arch::new().dispatch(Round {
+            heights: instructions.heights(),
+            values,
+            stride,
+        })
+    }
+
+    /// The tiles with their lines, `[lines of a row × height]`.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Tile, &[Line])> {
+        let lines = |(tile, lines): &(Tile, Range<usize>)| (*tile, &self.lines[lines.clone()]);
+        self.tiles.iter().map(lines)
+    }
+
+    /// A tile's rows that are the matrix's.
+    pub(crate) fn rows(&self, tile: Tile) -> Range<usize> {
+        tile.first..self.count.min(tile.first + tile.height)
+    }
+}
+
+/// Makes tiles. A type and no closure: only its code is compiled for the processor's vectors.
+struct Round<'a> {
+    heights: &'a [usize],
+    values: &'a [f32],
+    stride: usize,
+}
+
+impl WithSimd for Round<'_> {
+    type Output = Tiles;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Tiles {
         const WIDTH: usize = 2 * STEPS;
+        let Self {
+            heights,
+            values,
+            stride,
+        } = self;
         let count = values.len() / stride;
-        let heights = instructions.heights();
         let mut lines = Vec::with_capacity((count + heights[0]) * stride.div_ceil(WIDTH));
         let mut tiles = Vec::with_capacity(count / heights[0] + 1);
         for tile in plan(heights, count) {
@@ -48,22 +83,11 @@ impl Tiles {
             }
             tiles.push((tile, start..lines.len()));
         }
-        Self {
+        Tiles {
             count,
             lines,
             tiles,
         }
-    }
-
-    /// The tiles with their lines, `[lines of a row × height]`.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Tile, &[Line])> {
-        let lines = |(tile, lines): &(Tile, Range<usize>)| (*tile, &self.lines[lines.clone()]);
-        self.tiles.iter().map(lines)
-    }
-
-    /// A tile's rows that are the matrix's.
-    pub(crate) fn rows(&self, tile: Tile) -> Range<usize> {
-        tile.first..self.count.min(tile.first + tile.height)
     }
 }
 
