@@ -46,10 +46,16 @@ impl Verdict {
             Self::NoClaim => bound.epsilon > 0.0,
             Self::Consistent | Self::Saturated | Self::Inconclusive => false,
         };
-        match missing > trials / 2 && !shows {
+        match Self::is_unanswered(missing, trials) && !shows {
             true => Self::Inconclusive,
             false => self,
         }
+    }
+
+    /// Whether so many of `trials` answers are missing that coins were counted for the most part: more than half.
+    #[must_use]
+    pub fn is_unanswered(missing: u64, trials: u64) -> bool {
+        missing > trials / 2
     }
 
     /// The verdict with this name.

@@ -20,8 +20,7 @@ use teda::report::curves::{Axis, View};
 use teda::report::finish;
 use teda::report::finished_run::{self, FinishedRun};
 use teda::report::rejudge::{Asked, Request};
-use teda::report::told_apart::{self, Names};
-use teda::report::utilities;
+use teda::report::{told_apart, utilities};
 
 /// Judges and draws stored runs again, from their rows alone; several runs go into one picture.
 #[derive(Args)]
@@ -112,20 +111,16 @@ impl Arguments {
         }
     }
 
-    /// The runs, with what their mechanisms are called among each other.
-    fn open(&self) -> Result<(Vec<FinishedRun>, Vec<Names>)> {
-        let opened = self.runs.iter().map(|run| finished_run::open(run));
-        let mut opened = opened.collect::<Result<Vec<_>>>()?;
-        let names = told_apart::tell_apart(&mut opened)?;
-        Ok((opened, names))
-    }
-
     /// How the attacks of the runs agree, on standard output.
     fn show_agreement(&self) -> Result<Outcome> {
         let mut agreements = Vec::new();
-        let (opened, _) = self.open()?;
-        for stored in opened {
-            agreements.extend(agreement::agreements(&stored, self.access.limits())?);
+        let opened = self.runs.iter().map(|run| finished_run::open(run));
+        let mut opened = opened.collect::<Result<Vec<_>>>()?;
+        let names = told_apart::names(&opened.iter().collect::<Vec<_>>())?;
+        for (stored, names) in opened.iter_mut().zip(&names) {
+            let cells = stored.manifest.cells.iter_mut();
+            told_apart::rename(names, cells.map(|cell| &mut cell.mechanism));
+            agreements.extend(agreement::agreements(stored, self.access.limits())?);
         }
         print(&match self.format {
             Format::Table => agreement::render(&agreements, width()),
@@ -180,9 +175,9 @@ impl Arguments {
                 out.display()
             )));
         }
-        let (opened, names) = self.open()?;
         let mut runs: Vec<(FinishedRun, Vec<Asked>)> = Vec::new();
-        for mut stored in opened {
+        for run in &self.runs {
+            let mut stored = finished_run::open(run)?;
             if other {
                 stored.needs_rows()?;
             }
@@ -202,6 +197,14 @@ impl Arguments {
         let shown = runs.iter().flat_map(|(_, asked)| asked);
         let shown: Vec<CellPlan> = shown.map(|asked| asked.plan.clone()).collect();
         let choices = counting::choices(&shown);
+        let stored: Vec<&FinishedRun> = runs.iter().map(|(stored, _)| stored).collect();
+        let names = told_apart::names(&stored)?;
+        for ((stored, asked), names) in runs.iter_mut().zip(&names) {
+            let planned = stored.manifest.cells.iter_mut();
+            let asked = asked.iter_mut().map(|asked| &mut asked.plan);
+            let cells = planned.chain(asked);
+            told_apart::rename(names, cells.map(|cell| &mut cell.mechanism));
+        }
         let is_new =
             |(_, asked): &(FinishedRun, Vec<Asked>)| asked.iter().any(|a| a.new_attack().is_some());
         let reads = |(_, asked): &(FinishedRun, Vec<Asked>)| {
@@ -227,11 +230,7 @@ impl Arguments {
         view.check(&cells)?;
         let mut by_run = self.measured(&runs, &access)?;
         for (measured, names) in by_run.iter_mut().zip(&names) {
-            for cell in measured {
-                if let Some(name) = names.get(&cell.mechanism) {
-                    cell.mechanism.clone_from(name);
-                }
-            }
+            told_apart::rename(names, measured.iter_mut().map(|cell| &mut cell.mechanism));
         }
         let measured = by_run.concat();
         if is_kept {

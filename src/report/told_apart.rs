@@ -28,42 +28,51 @@ const OF_DATASETS: [&str; 4] = ["split", "limit", "min_words", "max_words"];
 /// What a run calls a mechanism, and what a report on several runs calls it.
 pub type Names = BTreeMap<String, String>;
 
-/// Renames, in the plans of these runs, every mechanism that another run has under the same name with other settings. Returns
-/// the names by run.
+/// The names of each run's mechanisms: of one that another run has under the same name with other settings, with what differs.
+///
+/// They are for readers alone. A mechanism remains one where choices among its cells are counted, whatever it was told: of ten
+/// seeds, the one that shows most was chosen among ten.
 ///
 /// # Errors
 /// Failed, if a configuration cannot be written.
-pub fn tell_apart(runs: &mut [FinishedRun]) -> Result<Vec<Names>> {
-    let told: Vec<BTreeMap<String, String>> = runs.iter().map(told).collect::<Result<_>>()?;
-    let has =
-        |run: &FinishedRun, name: &str| run.manifest.cells.iter().any(|c| c.mechanism == name);
-    let mut all = Vec::with_capacity(runs.len());
-    for (own, run) in told.iter().zip(&*runs) {
-        let mechanisms: BTreeSet<&String> =
-            run.manifest.cells.iter().map(|c| &c.mechanism).collect();
-        let renamed = mechanisms.into_iter().map(|name| {
-            let others = told.iter().zip(&*runs);
-            let others: Vec<_> = others.filter(|(_, run)| has(run, name)).collect();
-            let differs = |field: &String| {
-                others
-                    .iter()
-                    .any(|(other, _)| other.get(field) != own.get(field))
-            };
-            let parts = own.iter().filter(|(field, _)| differs(field));
-            let parts: Vec<String> = parts
-                .map(|(field, value)| format!("{field}={value}"))
-                .collect();
-            let words = [name.clone(), parts.join(",")];
-            (name.clone(), words.join(" ").trim_end().to_owned())
-        });
-        all.push(renamed.collect::<Names>());
-    }
-    for (names, run) in all.iter().zip(runs) {
-        for cell in &mut run.manifest.cells {
-            cell.mechanism.clone_from(&names[&cell.mechanism]);
+pub fn names(runs: &[&FinishedRun]) -> Result<Vec<Names>> {
+    let told: Vec<BTreeMap<String, String>> =
+        runs.iter().map(|run| told(run)).collect::<Result<_>>()?;
+    let mechanisms = |run: &FinishedRun| -> BTreeSet<String> {
+        let cells = run.manifest.cells.iter();
+        cells.map(|cell| cell.mechanism.clone()).collect()
+    };
+    let mechanisms: Vec<BTreeSet<String>> = runs.iter().map(|run| mechanisms(run)).collect();
+    let name = |name: &String, own: &BTreeMap<String, String>| {
+        let is_namesake = |(_, mechanisms): &(_, &BTreeSet<String>)| mechanisms.contains(name);
+        let namesakes: Vec<_> = told.iter().zip(&mechanisms).filter(is_namesake).collect();
+        let differs = |(field, value): &(&String, &String)| {
+            let same = |other: &BTreeMap<String, String>| other.get(*field) == Some(value);
+            !namesakes.iter().all(|(other, _)| same(other))
+        };
+        let parts = own.iter().filter(differs);
+        let parts: Vec<String> = parts
+            .map(|(field, value)| format!("{field}={value}"))
+            .collect();
+        match parts.is_empty() {
+            true => name.clone(),
+            false => format!("{name} {}", parts.join(",")),
+        }
+    };
+    let of_run = |(own, mechanisms): (_, &BTreeSet<String>)| {
+        let pairs = mechanisms.iter().map(|old| (old.clone(), name(old, own)));
+        pairs.collect()
+    };
+    Ok(told.iter().zip(&mechanisms).map(of_run).collect())
+}
+
+/// Calls mechanisms by the names that a report has for them.
+pub fn rename<'a>(names: &Names, mechanisms: impl IntoIterator<Item = &'a mut String>) {
+    for mechanism in mechanisms {
+        if let Some(name) = names.get(mechanism) {
+            mechanism.clone_from(name);
         }
     }
-    Ok(all)
 }
 
 /// What a run was told, field by field.
@@ -99,7 +108,7 @@ mod tests {
     use crate::report::finished_run;
 
     /// What runs with these changes call their only mechanism.
-    fn names(changes: &[fn(&mut Config)]) -> Vec<String> {
+    fn called(changes: &[fn(&mut Config)]) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         let mut runs = Vec::new();
         for (place, change) in changes.iter().enumerate() {
@@ -113,26 +122,28 @@ mod tests {
             Audit::configured(config).out(&out).run().unwrap();
             runs.push(finished_run::open(&out).unwrap());
         }
-        let told = tell_apart(&mut runs).unwrap();
-        let name = |run: &FinishedRun| run.manifest.cells[0].mechanism.clone();
-        let names: Vec<String> = runs.iter().map(name).collect();
-        for (names, name) in told.iter().zip(&names) {
-            assert_eq!(&names["em"], name);
+        let names = names(&runs.iter().collect::<Vec<_>>()).unwrap();
+        for (run, names) in runs.iter_mut().zip(&names) {
+            rename(
+                names,
+                run.manifest.cells.iter_mut().map(|c| &mut c.mechanism),
+            );
         }
-        names
+        let name = |run: &FinishedRun| run.manifest.cells[0].mechanism.clone();
+        runs.iter().map(name).collect()
     }
 
     #[test]
     fn only_what_differs_and_no_table_shows_is_told() {
         let other_epsilon = |config: &mut Config| config.epsilons = Some(vec![4.0]);
-        assert_eq!(names(&[|_| (), other_epsilon]), ["em", "em"]);
+        assert_eq!(called(&[|_| (), other_epsilon]), ["em", "em"]);
         let half = |config: &mut Config| config.set.push(("share".to_owned(), "0.5".to_owned()));
         let [first, second]: [fn(&mut Config); 2] = [
             |config| config.datasets[0].limit = Some(20),
             |config| config.seed = 3,
         ];
-        assert_eq!(names(&[|_| (), half]), ["em", "em share=0.5"]);
-        let told = names(&[|_| (), first, second]);
+        assert_eq!(called(&[|_| (), half]), ["em", "em share=0.5"]);
+        let told = called(&[|_| (), first, second]);
         assert_eq!(told, ["em seed=0", "em limit=20,seed=0", "em seed=3"]);
     }
 }

@@ -144,17 +144,22 @@ fn published(document: &Document, page: &mut String) {
 }
 
 fn beside(row: &Beside) -> String {
-    let measured = number(row.measured, row.interval);
+    let measured = number(row.measured, row.interval, row.unanswered);
     format!("{} · {measured}", short(row.published))
 }
 
-fn number(value: Option<f64>, interval: Option<(f64, f64)>) -> String {
-    match (value, interval) {
+/// A measured number with its interval. One that coins were counted for says so: it would read as if nothing leaked.
+fn number(value: Option<f64>, interval: Option<(f64, f64)>, unanswered: bool) -> String {
+    let text = match (value, interval) {
         (None, _) => "–".to_owned(),
         (Some(value), None) => short(value),
         (Some(value), Some((low, high))) => {
             format!("{} [{}, {}]", short(value), short(low), short(high))
         }
+    };
+    match unanswered {
+        true => text + " (most answers are missing)",
+        false => text,
     }
 }
 
@@ -250,7 +255,7 @@ fn table(points: &[&Point], page: &mut String) {
                 .iter()
                 .find(|point| point.text(Coordinate::Epsilon) == *head);
             let text = found.map_or("–".to_owned(), |point| {
-                self::number(point.value, point.interval)
+                self::number(point.value, point.interval, point.unanswered)
             });
             let _ = write!(page, " {text} |");
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use teda_core::estimator::Level;
-use teda_core::{Error, Result, Unit};
+use teda_core::{Error, Result, Unit, Verdict};
 use teda_results::{Cell, UtilityCell};
 
 use super::interval::Spread;
@@ -266,7 +266,7 @@ pub fn of_audit(
         };
         points.extend(measured.into_iter().map(|(of, spread)| Point {
             epsilon_of_text,
-            unanswered: cell.unanswered() > cell.trials / 2,
+            unanswered: Verdict::is_unanswered(cell.unanswered(), cell.trials),
             ..Point::new(at(of), spread, tail)
         }));
     }

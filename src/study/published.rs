@@ -82,6 +82,9 @@ pub struct Beside {
     pub measured: Option<f64>,
     /// The confidence interval of the measured number.
     pub interval: Option<(f64, f64)>,
+    /// Whether most of its answers are missing, so that coins were counted.
+    #[serde(default)]
+    pub unanswered: bool,
 }
 
 impl Published {
@@ -132,6 +135,7 @@ impl Published {
                 published: value / self.scale,
                 measured: point.and_then(|point| point.value),
                 interval: point.and_then(|point| point.interval),
+                unanswered: point.is_some_and(|point| point.unanswered),
             })
         };
         places.zip(&self.values).map(one).collect()

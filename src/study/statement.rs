@@ -107,7 +107,7 @@ pub enum Outcome {
     Refuted,
     /// Neither.
     Undecided,
-    /// Some point that it is about was not measured, or has hardly any answers.
+    /// Some point that it is about was not measured, or lacks most of its answers.
     NotTested,
 }
 

@@ -88,6 +88,50 @@ fn document(sandbox: &Sandbox, arguments: &[&str]) -> Value {
     serde_json::from_str(&sandbox.stdout(&json)).unwrap()
 }
 
+/// A mechanism that never answers.
+const SILENT: &str = r#"
+title = "Failures"
+source = "none"
+about = "A mechanism that fails."
+
+[all]
+dataset = "categories:2"
+lambda = 0
+attack = "embedding"
+trials = 60
+
+[smoke]
+epsilon = 1
+
+[default]
+epsilon = 1
+
+[[audit]]
+name = "silent"
+mech = '''fails=exec:while read -r line; do id=${line#*\"id\":}; id=${id%%,*}; printf '{"id":%s,"error":"no"}\n' "$id"; done'''
+
+[[statement]]
+place = "Table 1"
+text = "Hardly anything is seen"
+where = { part = "silent", of = "success" }
+test = { at-most = 0.9 }
+"#;
+
+/// Coins guess where there are no answers. A share of one half then says nothing, and says that it does.
+#[test]
+fn nothing_holds_where_most_answers_are_missing() {
+    let sandbox = Sandbox::new();
+    sandbox.file("silent.toml", SILENT);
+    let study = document(&sandbox, &["silent.toml", "--out", "study"]);
+    assert_eq!(study["statements"][0]["outcome"], "not-tested");
+    let page = text(&sandbox.bytes("study", "study.md"));
+    let row = page.lines().find(|line| line.starts_with("| success |"));
+    assert!(
+        row.unwrap().contains("(most answers are missing)"),
+        "{page}"
+    );
+}
+
 #[test]
 fn a_study_is_run_written_and_read_again() {
     let sandbox = Sandbox::new();

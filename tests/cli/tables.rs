@@ -177,6 +177,14 @@ fn runs_that_differ_in_settings_are_told_apart() {
             "{file}"
         );
     }
+    // To choose among runs is a choice, whatever they are called.
+    let json = s.stdout(&[
+        "report", "plain", "half", "--out", "both", "--format", "json",
+    ]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    for cell in json["cells"].as_array().unwrap() {
+        assert_eq!(cell["choices"], 2, "{cell}");
+    }
     let same = s.stdout(&["report", "plain", "again", "--out", "same"]);
     assert!(
         !same.contains("em share") && same.contains("mechanism em"),

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use teda_core::Inversion;
 
+use super::missing::missing;
 use crate::memory::Memory;
 
 /// A token's sums, once they are asked for; `None` if there was no memory for them.
@@ -45,16 +46,7 @@ impl Inversions {
 
     /// The `tokens` whose sums have not been asked for yet, each once; none if there was no memory for slots.
     pub fn missing(&self, tokens: &[u32]) -> Vec<u32> {
-        let slots = self.slots();
-        let is_missing = |token: &&u32| {
-            slots
-                .get(**token as usize)
-                .is_some_and(|s| s.get().is_none())
-        };
-        let mut missing: Vec<u32> = tokens.iter().filter(is_missing).copied().collect();
-        missing.sort_unstable();
-        missing.dedup();
-        missing
+        missing(self.slots(), tokens)
     }
 
     fn slots(&self) -> &[Slot] {

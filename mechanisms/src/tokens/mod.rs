@@ -1,6 +1,7 @@
 //! Mechanisms that replace every token by a token of the public vocabulary.
 
 pub mod inversions;
+pub mod missing;
 pub mod near;
 pub mod nearest;
 pub mod sanitiser;

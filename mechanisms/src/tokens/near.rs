@@ -9,6 +9,8 @@ use std::sync::{Arc, OnceLock};
 
 use teda_core::{TokenMap, dots, dots_of};
 
+use super::missing::missing;
+
 /// Tokens whose products with the vocabulary are computed together, so that its vectors are read from memory once for
 /// all of them.
 pub const SIDE_BY_SIDE: usize = 16;
@@ -44,17 +46,12 @@ impl Near {
 
     /// Makes the lists of these tokens side by side, as far as they are not made yet.
     pub fn prepare(&self, tokens: &[u32]) {
-        let slot = |token: u32| &self.lists[token as usize];
-        let mut missing = tokens.to_vec();
-        missing.retain(|token| slot(*token).get().is_none());
-        missing.sort_unstable();
-        missing.dedup();
         let vectors = self.tokens.vectors();
-        for tokens in missing.chunks(SIDE_BY_SIDE) {
+        for tokens in missing(&self.lists, tokens).chunks(SIDE_BY_SIDE) {
             let own: Vec<_> = tokens.iter().map(|x| vectors.row(*x as usize)).collect();
             let cosines = dots_of(vectors, self.tokens.released(), &own);
             for (token, cosines) in tokens.iter().zip(cosines) {
-                slot(*token).get_or_init(|| self.nearest(cosines));
+                self.lists[*token as usize].get_or_init(|| self.nearest(cosines));
             }
         }
     }

@@ -136,13 +136,11 @@ impl Sanitiser {
 
     /// Computes what drawing in place of these texts' tokens will need, side by side: releases are the same without.
     pub fn prepare(&self, texts: &[Vec<u32>]) {
-        let drawn = |text: &Vec<u32>| {
-            let kept = self.kept(text);
-            let pairs = text.clone().into_iter().zip(kept);
-            pairs.filter_map(|(token, is_kept)| (!is_kept).then_some(token))
-        };
-        let drawn: Vec<u32> = texts.iter().flat_map(drawn).collect();
-        self.draw.prepare(&drawn);
+        let drawn = texts.iter().flat_map(|text| {
+            let pairs = text.iter().zip(self.kept(text));
+            pairs.filter_map(|(token, is_kept)| (!is_kept).then_some(*token))
+        });
+        self.draw.prepare(drawn);
     }
 
     /// The text of what is released in place of `tokens`.

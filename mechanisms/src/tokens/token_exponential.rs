@@ -113,11 +113,12 @@ impl TokenExponential {
     }
 
     /// Computes what draws in place of these tokens will need and is kept, side by side: draws are the same without.
-    pub fn prepare(&self, tokens: &[u32]) {
+    pub fn prepare(&self, tokens: impl Iterator<Item = u32>) {
         if let Some(near) = &self.near {
-            near.prepare(tokens);
+            near.prepare(&Vec::from_iter(tokens));
         } else if self.epsilon >= REJECTION_BELOW {
-            for tokens in self.kept.missing(tokens).chunks(SIDE_BY_SIDE) {
+            let missing = self.kept.missing(&Vec::from_iter(tokens));
+            for tokens in missing.chunks(SIDE_BY_SIDE) {
                 for (token, mut weights) in tokens.iter().zip(self.ln_weights_of(tokens)) {
                     self.kept.of(*token, || Inversion::new(&mut weights));
                 }
@@ -189,7 +190,7 @@ impl Weights for TokenExponential {
 
     /// Uses the sums that draws need, too, if they are needed there.
     fn ln_sums(&self, _: &[u32], xs: &[u32]) -> Vec<f64> {
-        self.prepare(xs);
+        self.prepare(xs.iter().copied());
         let mut sums = Vec::with_capacity(xs.len());
         for xs in xs.chunks(SIDE_BY_SIDE) {
             let kept: Vec<Option<f64>> = xs.iter().map(|x| self.kept_ln_sum(*x)).collect();

@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use teda_core::{Answer, Result, TokenMap};
 
+use super::missing::missing;
 use crate::text::spelling::Spelling;
 
 /// A mechanism's weights, each the same in every call.
@@ -53,10 +54,7 @@ impl LnSums {
         if let Some(sum) = slot(x).get() {
             return *sum;
         }
-        let mut missing: Vec<u32> = text.to_vec();
-        missing.retain(|x| slot(*x).get().is_none());
-        missing.sort_unstable();
-        missing.dedup();
+        let missing = missing(&self.0, text);
         for (x, sum) in missing.iter().zip(weights.ln_sums(released, &missing)) {
             slot(*x).get_or_init(|| sum);
         }

@@ -41,15 +41,15 @@ pub fn complete(directory: &Path, cells: &[Cell], access: &Access) -> Result<Vec
 /// Failed, if the result cannot be read.
 pub fn stored(directory: &Path) -> Result<Vec<UtilityCell>> {
     let path = directory.join(finish::RESULT);
-    match path.exists() {
-        true => match Document::read(&path) {
-            Ok(document) => Ok(document.utilities),
-            Err(e) => Err(Error::failed(format!(
-                "{e}; without this file `teda report` writes it anew from the rows, and `--utility` measures again what it held"
-            ))),
-        },
-        false => Ok(Vec::new()),
+    if !path.exists() {
+        return Ok(Vec::new());
     }
+    let document = Document::read(&path).map_err(|e| {
+        Error::failed(format!(
+            "{e}; without this file `teda report` writes it anew from the rows, and `--utility` measures again what it held"
+        ))
+    })?;
+    Ok(document.utilities)
 }
 
 /// The utilities of the finished run in `directory`; measured now if it was ended before they were.
